@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Literal
 
 from gm_engine.errors import InvalidInput
 from gm_engine.records import SignalWeights
 
 MAX_CONFIDENCE_WEIGHT = 0.5
+DATA_DIR_VARIABLE = "GRAYMATTER_DIR"
+
+
+def default_data_dir(environ: Mapping[str, str]) -> Path:
+    """Where programs look for the store unless told otherwise: `GRAYMATTER_DIR`, else the user's data directory."""
+    named = environ.get(DATA_DIR_VARIABLE, "")
+    if named:
+        return Path(named).expanduser()
+    from platformdirs import user_data_path
+
+    return user_data_path("graymatter", appauthor=False)
 
 
 class EmbeddingMode(StrEnum):
