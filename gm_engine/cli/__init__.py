@@ -1,0 +1,1 @@
+"""The command line: `graymatter`. Every verb goes through `gm_engine.Memory`, like every other program."""

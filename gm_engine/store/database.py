@@ -1,0 +1,290 @@
+"""One ledger: a SQLite file in WAL mode with one writer connection and pooled read-only connections per process.
+
+Writers start with BEGIN IMMEDIATE, so that a lock is waited for before anything is sent; readers see one snapshot per
+`read()` block. SQLite's errors leave this module as `GrayMatterError`s that name the store.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import QueuePool
+
+from gm_engine.clock import Clock
+from gm_engine.errors import (
+    DiskFull,
+    GrayMatterError,
+    InvalidInput,
+    ReadOnlyStore,
+    StoreBusy,
+    StoreDamaged,
+    StoreTooNew,
+    StoreUnavailable,
+)
+from gm_engine.records import Origin
+from gm_engine.store.tables import SCHEMA_VERSION
+from gm_engine.store.transaction import Transaction
+
+LEDGER_NAME = "ledger.sqlite"
+BUSY_TIMEOUT_S = 10.0
+BOOKKEEPING_TIMEOUT_S = 2.0
+_READERS = 4
+
+
+class Ledger:
+    """The truth of one data directory. Safe to share between threads; `close` it once."""
+
+    def __init__(self, data_dir: Path, *, clock: Clock, read_only: bool) -> None:
+        self.data_dir = data_dir
+        self.path = data_dir / LEDGER_NAME
+        self.clock = clock
+        self.read_only = read_only
+        self._write_lock = Lock()
+        self._watch_lock = Lock()
+        self._seen: tuple[int, int] | None = None
+        self._synchronous = "FULL"
+        self._reader: Engine | None = None
+        self._writer: Engine | None = None
+        self._watch: sqlite3.Connection | None = None
+
+    @classmethod
+    def open(cls, data_dir: Path, *, clock: Clock, read_only: bool = False) -> Ledger:
+        """Opens the ledger in `data_dir`, creating it unless `read_only`.
+
+        Raises `StoreUnavailable`, `StoreDamaged`, `StoreTooNew`, `ReadOnlyStore` or `StoreBusy`; never repairs or
+        replaces a file that it cannot read.
+        """
+        ledger = cls(data_dir, clock=clock, read_only=read_only)
+        try:
+            with _translated(ledger.path):
+                ledger._connect()
+        except BaseException:
+            ledger.close()
+            raise
+        return ledger
+
+    def _connect(self) -> None:
+        if self.read_only:
+            if not self.path.is_file():
+                raise StoreUnavailable(f"There is no store in {self.data_dir}.", path=str(self.data_dir))
+        else:
+            self._prepare_directory()
+            # the creator never pools a connection whose first pragma failed
+            self._writer = create_engine("sqlite://", creator=self._writer_connection, poolclass=QueuePool, pool_size=1)
+            self._migrate()
+        uri = _uri(self.path, self._read_flags())
+        self._reader = create_engine(
+            "sqlite://", creator=lambda: _reader_connection(uri), poolclass=QueuePool, pool_size=_READERS, max_overflow=16
+        ).execution_options(isolation_level="AUTOCOMMIT")
+        self._watch = _reader_connection(uri)
+        _check_version(int(self._watch.execute("PRAGMA user_version").fetchone()[0]), self.path)
+
+    def _prepare_directory(self) -> None:
+        try:
+            self.data_dir.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:
+            raise StoreUnavailable(f"{self.data_dir} cannot be made a data directory: {error}") from error
+        target = self.path if self.path.exists() else self.data_dir
+        if not os.access(target, os.W_OK) or not os.access(self.data_dir, os.W_OK):
+            raise ReadOnlyStore(f"{self.data_dir} cannot be written. Open it read-only.", path=str(self.data_dir))
+
+    def _read_flags(self) -> str:
+        """`immutable=1` only where SQLite cannot make its shared-memory file and no write waits in the log."""
+        if not self.read_only or os.access(self.data_dir, os.W_OK):
+            return "mode=ro"
+        wal = self.path.with_name(LEDGER_NAME + "-wal")
+        if wal.exists() and wal.stat().st_size > 0:
+            raise StoreUnavailable(
+                f"{self.path} has unfinished writes beside it in a directory that cannot be written; copy both files.",
+                path=str(self.path),
+            )
+        return "mode=ro&immutable=1"
+
+    def _writer_connection(self) -> sqlite3.Connection:
+        raw = sqlite3.connect(
+            _uri(self.path, "mode=rwc"), uri=True, isolation_level=None, check_same_thread=False, timeout=BUSY_TIMEOUT_S
+        )
+        raw.execute("PRAGMA journal_mode=WAL")
+        raw.execute("PRAGMA synchronous=FULL")
+        raw.execute("PRAGMA foreign_keys=ON")
+        self._synchronous = "FULL"
+        return raw
+
+    def _migrate(self) -> None:
+        with closing(sqlite3.connect(_uri(self.path, "mode=rwc"), uri=True, timeout=BUSY_TIMEOUT_S)) as raw:
+            version = int(raw.execute("PRAGMA user_version").fetchone()[0])
+        _check_version(version, self.path)
+        if version == SCHEMA_VERSION:
+            return
+        from gm_engine.store.migrations import upgrade  # alembic takes 0.2 s to import
+
+        with self._locked("FULL", BUSY_TIMEOUT_S) as connection:
+            upgrade(connection)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A connection that sees one snapshot of the store until the block ends."""
+        if self._reader is None:
+            raise StoreUnavailable("The store is closed.")
+        with _translated(self.path), self._reader.connect() as connection:
+            connection.exec_driver_sql("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.exec_driver_sql("ROLLBACK")
+
+    @contextmanager
+    def write(
+        self,
+        verb: str,
+        *,
+        origin: Origin,
+        agent_id: str | None = None,
+        group_id: str | None = None,
+        undoes: str | None = None,
+        detail: str | None = None,
+    ) -> Iterator[Transaction]:
+        """One durable transaction with one journal row; nothing is left when the block raises or records nothing."""
+        self._check_writable()
+        with self._locked("FULL", BUSY_TIMEOUT_S) as connection:
+            transaction = Transaction(
+                connection,
+                clock=self.clock,
+                verb=verb,
+                origin=origin,
+                agent_id=agent_id,
+                group_id=group_id,
+                undoes=undoes,
+                detail=detail,
+            )
+            yield transaction
+            transaction.flush()
+
+    @contextmanager
+    def bookkeep(self, *, timeout_s: float = BOOKKEEPING_TIMEOUT_S) -> Iterator[Connection]:
+        """A transaction without journal entry, for what can be computed again or may be lost on a power cut."""
+        self._check_writable()
+        with self._locked("NORMAL", timeout_s) as connection:
+            yield connection
+
+    def last_seq(self) -> int:
+        """The newest journal seq; asks the file only when `PRAGMA data_version` says that something was committed."""
+        with self._watch_lock, _translated(self.path):
+            if self._watch is None:
+                raise StoreUnavailable("The store is closed.")
+            version = int(self._watch.execute("PRAGMA data_version").fetchone()[0])
+            if self._seen is None or self._seen[0] != version:
+                seq = self._watch.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()[0]
+                self._seen = (version, int(seq))
+            return self._seen[1]
+
+    @contextmanager
+    def _locked(self, synchronous: str, timeout_s: float) -> Iterator[Connection]:
+        if not self._write_lock.acquire(timeout=timeout_s):
+            raise StoreBusy(f"Another write to {self.path} has not finished.", path=str(self.path))
+        try:
+            if self._writer is None:
+                raise StoreUnavailable("The store is closed.")
+            with _translated(self.path), self._writer.connect() as connection:
+                raw = connection.connection.driver_connection
+                assert isinstance(raw, sqlite3.Connection)
+                if self._synchronous != synchronous:
+                    raw.execute(f"PRAGMA synchronous={synchronous}")
+                    self._synchronous = synchronous
+                raw.execute(f"PRAGMA busy_timeout={int(timeout_s * 1000)}")
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                try:
+                    if self._reader is not None:
+                        _check_version(int(raw.execute("PRAGMA user_version").fetchone()[0]), self.path)
+                    yield connection
+                    connection.commit()
+                except BaseException:
+                    connection.rollback()
+                    raise
+        finally:
+            self._write_lock.release()
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise ReadOnlyStore(f"{self.data_dir} is open for reading only.", path=str(self.data_dir))
+
+    def close(self) -> None:
+        """Closes every connection. Safe to call twice."""
+        with self._watch_lock:
+            if self._watch is not None:
+                self._watch.close()
+                self._watch = None
+        for engine in (self._reader, self._writer):
+            if engine is not None:
+                engine.dispose()
+        self._reader = self._writer = None
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _uri(path: Path, flags: str) -> str:
+    return f"file:{quote(str(path.absolute()))}?{flags}"
+
+
+def _reader_connection(uri: str) -> sqlite3.Connection:
+    raw = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=BUSY_TIMEOUT_S)
+    raw.execute("PRAGMA query_only=ON")
+    raw.execute("PRAGMA mmap_size=268435456")
+    return raw
+
+
+def _check_version(version: int, path: Path) -> None:
+    if version > SCHEMA_VERSION:
+        raise StoreTooNew(
+            f"{path} was written by a newer program (schema {version}, this one knows {SCHEMA_VERSION}): "
+            "update and restart.",
+            path=str(path),
+            found=version,
+        )
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    """Turns SQLite's failures into the engine's, naming the file."""
+    try:
+        yield
+    except DBAPIError as error:
+        if isinstance(error.orig, sqlite3.Error):
+            raise _failure(error.orig, path) from error
+        raise
+    except sqlite3.Error as error:
+        raise _failure(error, path) from error
+
+
+def _failure(error: sqlite3.Error, path: Path) -> GrayMatterError:
+    primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    match primary:
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return StoreBusy(f"{path} is locked by another process; nothing was written.", path=str(path))
+        case sqlite3.SQLITE_FULL:
+            return DiskFull(f"The disk that holds {path} is full; nothing was written.", path=str(path))
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return StoreDamaged(f"{path} is damaged or no ledger: {error}.", path=str(path))
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
+            return ReadOnlyStore(f"{path} cannot be written: {error}.", path=str(path))
+        case sqlite3.SQLITE_TOOBIG:
+            return InvalidInput(f"A text is longer than the ledger can hold: {error}.")
+        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_IOERR | sqlite3.SQLITE_AUTH:
+            return StoreUnavailable(f"{path} cannot be opened or read: {error}.", path=str(path))
+        case _:
+            return StoreDamaged(f"{path}: {error}.", path=str(path))

@@ -1,0 +1,336 @@
+"""Facts in the ledger: writing with terms, sources and journal in one transaction; reading bodies; listing ids.
+
+`insert_facts` and `patch_facts` are the only ways a fact row comes to be or changes.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, cast
+
+from sqlalchemy import Connection
+
+from gm_engine.clock import NS_PER_S
+from gm_engine.errors import FactChanged, InvalidInput, NotFound
+from gm_engine.records import CONFIDENCE_LABELS, Channel, Fact, JsonValue, Origin, SourceRef
+from gm_engine.store.transaction import Transaction, actor_id, canonical_json
+from gm_engine.terms import TERMS_RULES, text_key, text_terms
+
+BOOKKEEPING = ("accessed_ns", "access_count", "weight")
+_COLUMNS = (
+    "id, agent_id, text, created_ns, accessed_ns, access_count, weight, superseded_by, confidence, kind, alias_source,"
+    " pinned, pinned_ns, origin, version"
+)
+_INSERT = (
+    f"INSERT INTO facts(no, text_key, actor_id, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_LATEST_NS = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class NewFact:
+    """A fact that is not in the ledger yet: every field of `Fact` but its version."""
+
+    id: str
+    agent_id: str
+    text: str
+    created_ns: int
+    origin: Origin
+    accessed_ns: int | None = None
+    access_count: int = 0
+    weight: float = 1.0
+    superseded_by: str = ""
+    confidence: str = ""
+    kind: str = ""
+    alias_source: str = ""
+    pinned: bool = False
+    pinned_ns: int | None = None
+
+
+def check_text(text: str) -> str:
+    """The text itself; `InvalidInput` when it is blank or holds a lone surrogate (no UTF-8 can carry one)."""
+    if not text or text.isspace():
+        raise InvalidInput("The text is empty.", field="text")
+    _check_unicode("text", text)
+    return text
+
+
+def check_agent_id(agent_id: str) -> str:
+    """The identity itself, untouched; `InvalidInput` when it is blank or no Unicode text."""
+    if not agent_id or agent_id.isspace():
+        raise InvalidInput("The agent's name is empty.", field="agent_id")
+    _check_unicode("agent_id", agent_id)
+    return agent_id
+
+
+def check_label(confidence: str) -> str:
+    """The explicit label itself; anything but the three known ones is `InvalidInput`."""
+    if confidence not in CONFIDENCE_LABELS:
+        raise InvalidInput(
+            f"confidence must be one of {', '.join(CONFIDENCE_LABELS)}, not {confidence!r}", field="confidence"
+        )
+    return confidence
+
+
+def _check_unicode(name: str, value: str) -> None:
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"The {name} holds a lone surrogate at character {error.start}.", field=name) from error
+
+
+def insert_facts(tx: Transaction, new: Sequence[NewFact], *, language: str) -> tuple[Fact, ...]:
+    """Writes facts with term index, sources and journal. Ids must be new in the whole store.
+
+    Raises `InvalidInput` for a bad text, agent or time before anything is written.
+    """
+    for fact in new:
+        check_text(fact.text)
+        check_agent_id(fact.agent_id)
+        if abs(fact.created_ns) > _LATEST_NS - NS_PER_S:
+            raise InvalidInput(f"The time of fact {fact.id} is outside what the ledger can hold.", field="created_ns")
+    written = tuple(Fact(**_values(fact), version=tx.seq) for fact in new)
+    _insert_rows(tx, written, language=language)
+    for fact in written:
+        tx.record(
+            "fact", fact.id, agent_id=fact.agent_id, version_before=0, before=None, after=fact_image(fact)
+        )
+    return written
+
+
+def _values(new: NewFact) -> dict[str, Any]:
+    return {field.name: getattr(new, field.name) for field in fields(NewFact)}
+
+
+def _insert_rows(tx: Transaction, facts: Sequence[Fact], *, language: str) -> None:
+    connection = tx.connection
+    first = int(connection.exec_driver_sql("SELECT coalesce(max(no), 0) + 1 FROM facts").scalar_one())
+    actors: dict[Origin, int] = {}
+    rows, refs = [], []
+    for no, fact in enumerate(facts, first):
+        actor = actors.get(fact.origin)
+        if actor is None:
+            actor = actors[fact.origin] = actor_id(connection, fact.origin)
+        rows.append((no, text_key(fact.text), actor, *_row(fact)))
+        refs.extend((fact.id, source.kind, source.ref) for source in fact.origin.sources)
+    connection.exec_driver_sql(_INSERT, rows)
+    if refs:
+        connection.exec_driver_sql("INSERT OR IGNORE INTO fact_refs(fact_id, kind, ref) VALUES (?, ?, ?)", refs)
+    _index_terms(connection, [(no, fact.text) for no, fact in enumerate(facts, first)], language=language)
+
+
+def _row(fact: Fact) -> tuple[object, ...]:
+    return (
+        fact.id,
+        fact.agent_id,
+        fact.text,
+        fact.created_ns,
+        fact.accessed_ns,
+        fact.access_count,
+        fact.weight,
+        fact.superseded_by,
+        fact.confidence,
+        fact.kind,
+        fact.alias_source,
+        int(fact.pinned),
+        fact.pinned_ns,
+        canonical_json(origin_image(fact.origin)),
+        fact.version,
+    )
+
+
+def _index_terms(connection: Connection, texts: Sequence[tuple[int, str]], *, language: str) -> None:
+    found = {no: text_terms(text, language) for no, text in texts}
+    surfaces = {term.term: term.surface for terms in found.values() for term in terms}
+    ids = _term_ids(connection, surfaces)
+    rows = []
+    for no, terms in found.items():
+        pairs = sorted((ids[term.term], min(term.count, 65535)) for term in terms)
+        data = struct.pack(f"<{len(pairs)}I", *(p[0] for p in pairs)) + struct.pack(
+            f"<{len(pairs)}H", *(p[1] for p in pairs)
+        )
+        rows.append((no, sum(term.count for term in terms), TERMS_RULES, data))
+    connection.exec_driver_sql("INSERT INTO fact_terms(fact_no, length, rules, data) VALUES (?, ?, ?, ?)", rows)
+
+
+def _term_ids(connection: Connection, surfaces: Mapping[str, str]) -> dict[str, int]:
+    known = "SELECT term, id FROM terms WHERE term IN (SELECT value FROM json_each(?))"
+    wanted = (json.dumps(list(surfaces)),)
+    ids: dict[str, int] = {row[0]: row[1] for row in connection.exec_driver_sql(known, wanted)}
+    missing = [(term, surface) for term, surface in surfaces.items() if term not in ids]
+    if missing:
+        connection.exec_driver_sql("INSERT INTO terms(term, surface) VALUES (?, ?)", missing)
+        fresh = (json.dumps([term for term, _ in missing]),)
+        ids.update((row[0], row[1]) for row in connection.exec_driver_sql(known, fresh))
+    return ids
+
+
+def patch_facts(
+    tx: Transaction, facts: Iterable[Fact], patch: Mapping[str, JsonValue], *, version_after: int | None = None
+) -> tuple[Fact, ...]:
+    """Sets the columns of `patch` (journalled fields of `Fact`, as stored) and journals what really changed.
+
+    Facts that already are as asked stay untouched and are not returned.
+    """
+    changed = []
+    for fact in facts:
+        after = {name: value for name, value in patch.items() if _stored(fact, name) != value}
+        if not after:
+            continue
+        before = {name: _stored(fact, name) for name in after}
+        version = tx.seq if version_after is None else version_after
+        write_columns(tx.connection, fact.id, {**after, "version": version})
+        agent_id = str(after.get("agent_id", fact.agent_id))
+        tx.record(
+            "fact",
+            fact.id,
+            agent_id=agent_id,
+            version_before=fact.version,
+            version_after=version,
+            before=before,
+            after=after,
+        )
+        changed.append(fact.id)
+    loaded = load_facts(tx.connection, changed)
+    return tuple(loaded[fact_id] for fact_id in changed)
+
+
+def _stored(fact: Fact, column: str) -> JsonValue:
+    value = getattr(fact, column)
+    return int(value) if column == "pinned" else cast("JsonValue", value)
+
+
+def write_columns(connection: Connection, fact_id: str, columns: Mapping[str, JsonValue]) -> None:
+    """Overwrites stored columns of one fact; journalling is the caller's business."""
+    assignments = ", ".join(f"{name} = ?" for name in columns)
+    connection.exec_driver_sql(f"UPDATE facts SET {assignments} WHERE id = ?", (*columns.values(), fact_id))
+
+
+def remove_fact(connection: Connection, fact_id: str) -> None:
+    """Takes a row with its terms and sources out of the ledger; journalling is the caller's business."""
+    connection.exec_driver_sql(
+        "DELETE FROM fact_terms WHERE fact_no = (SELECT no FROM facts WHERE id = ?)", (fact_id,)
+    )
+    connection.exec_driver_sql("DELETE FROM fact_refs WHERE fact_id = ?", (fact_id,))
+    connection.exec_driver_sql("DELETE FROM mentions WHERE fact_id = ?", (fact_id,))
+    connection.exec_driver_sql("DELETE FROM facts WHERE id = ?", (fact_id,))
+
+
+def recreate_fact(
+    tx: Transaction, fact_id: str, image: Mapping[str, JsonValue], *, version: int, language: str
+) -> None:
+    """Puts a removed row back from its journal image; journalling is the caller's business."""
+    values: dict[str, Any] = {**image, "id": fact_id, "version": version}
+    values["origin"] = origin_from_image(cast("Mapping[str, JsonValue]", image["origin"]))
+    values["pinned"] = bool(image["pinned"])
+    _insert_rows(tx, (Fact(**values),), language=language)
+
+
+def fact_image(fact: Fact) -> dict[str, JsonValue]:
+    """Every column of a fact but id and version, as the journal keeps a created or removed row."""
+    image = {field.name: getattr(fact, field.name) for field in fields(Fact)}
+    del image["id"], image["version"]
+    return {**image, "pinned": int(fact.pinned), "origin": origin_image(fact.origin)}
+
+
+def origin_image(origin: Origin) -> dict[str, JsonValue]:
+    """An origin as JSON, empty fields left out."""
+    image: dict[str, JsonValue] = {"channel": origin.channel}
+    for name in ("client", "client_version", "session"):
+        if value := getattr(origin, name):
+            image[name] = value
+    if origin.sources:
+        image["sources"] = [[source.kind, source.ref] for source in origin.sources]
+    return image
+
+
+def origin_from_image(image: Mapping[str, JsonValue]) -> Origin:
+    """The origin that `origin_image` wrote."""
+    sources = cast("list[list[str]]", image.get("sources", []))
+    return Origin(
+        channel=cast("Channel", image["channel"]),
+        client=str(image.get("client", "")),
+        client_version=str(image.get("client_version", "")),
+        session=str(image.get("session", "")),
+        sources=tuple(SourceRef(kind, ref) for kind, ref in sources),
+    )
+
+
+def load_facts(connection: Connection, ids: Sequence[str]) -> dict[str, Fact]:
+    """Bodies by id; ids that do not exist are missing from the answer."""
+    return {fact.id: fact for fact in _load(connection, "id", ids)}
+
+
+def load_facts_by_no(connection: Connection, nos: Sequence[int]) -> dict[int, Fact]:
+    """Bodies by row number; numbers that do not exist are missing from the answer."""
+    rows = connection.exec_driver_sql(
+        f"SELECT no, {_COLUMNS} FROM facts WHERE no IN (SELECT value FROM json_each(?))", (json.dumps(list(nos)),)
+    )
+    return {row[0]: _fact(row[1:]) for row in rows}
+
+
+def _load(connection: Connection, column: str, values: Sequence[str]) -> Iterable[Fact]:
+    rows = connection.exec_driver_sql(
+        f"SELECT {_COLUMNS} FROM facts WHERE {column} IN (SELECT value FROM json_each(?))", (json.dumps(list(values)),)
+    )
+    return (_fact(row) for row in rows)
+
+
+def _fact(row: Sequence[Any]) -> Fact:
+    return Fact(
+        *row[:11],
+        pinned=bool(row[11]),
+        pinned_ns=row[12],
+        origin=origin_from_image(json.loads(row[13])),
+        version=row[14],
+    )
+
+
+def existing_ids(connection: Connection, ids: Sequence[str]) -> set[str]:
+    """Which of `ids` are facts of this store."""
+    rows = connection.exec_driver_sql(
+        "SELECT id FROM facts WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
+    )
+    return {row[0] for row in rows}
+
+
+def live_ids_with_text(connection: Connection, agent_id: str, text: str, *, live_only: bool = True) -> tuple[str, ...]:
+    """Ids of an agent's facts with exactly this text, oldest first."""
+    live = " AND superseded_by = ''" if live_only else ""
+    rows = connection.exec_driver_sql(
+        f"SELECT id FROM facts WHERE text_key = ? AND agent_id = ? AND text = ?{live} ORDER BY created_ns, id",
+        (text_key(text), agent_id, text),
+    )
+    return tuple(row[0] for row in rows)
+
+
+def targets(
+    connection: Connection, agent_id: str, ids: Sequence[str], *, expected: Mapping[str, int] | None = None
+) -> tuple[Fact, ...]:
+    """The agent's facts with these ids, in order, each once.
+
+    Raises `NotFound` for an id that is no fact of the agent, `FactChanged` where a version is not the expected one.
+    """
+    wanted = tuple(dict.fromkeys(ids))
+    if not wanted:
+        raise InvalidInput("No fact was named.", field="ids")
+    found = load_facts(connection, wanted)
+    missing = [fact_id for fact_id in wanted if fact_id not in found or found[fact_id].agent_id != agent_id]
+    if missing:
+        raise NotFound(f"{agent_id!r} has no fact {missing[0]}.", agent_id=agent_id, ids=missing)
+    stale = [i for i in wanted if expected is not None and i in expected and expected[i] != found[i].version]
+    if stale:
+        raise FactChanged(f"Fact {stale[0]} was changed by somebody else; nothing was written.", ids=stale)
+    return tuple(found[fact_id] for fact_id in wanted)
+
+
+def touch(connection: Connection, ids: Sequence[str], *, at_ns: int) -> None:
+    """Counts one recall for each fact and sets its access time; bookkeeping, not journalled."""
+    connection.exec_driver_sql(
+        "UPDATE facts SET access_count = access_count + 1, accessed_ns = max(coalesce(accessed_ns, 0), ?)"
+        " WHERE id IN (SELECT value FROM json_each(?))",
+        (at_ns, json.dumps(list(ids))),
+    )
