@@ -1,0 +1,1 @@
+"""The desktop: one window over one store. Only this package knows Qt."""

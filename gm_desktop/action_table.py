@@ -1,0 +1,82 @@
+"""Turns action specs into `QAction`s, once, and keeps them enabled exactly when they can run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QWidget
+
+from gm_desktop.actions import ActionSpec
+from gm_desktop.theme import Theme
+
+
+class ActionTable(QObject):
+    """All actions of the window by id."""
+
+    changed = Signal()
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._specs: dict[str, ActionSpec] = {}
+        self._actions: dict[str, QAction] = {}
+
+    def add(self, owner: QWidget, specs: Iterable[ActionSpec], *, everywhere: bool = False) -> None:
+        """Installs `specs` on `owner`. Shortcuts work while the focus is inside it, or `everywhere` in the window."""
+        for spec in specs:
+            if spec.id in self._specs:
+                raise ValueError(f"two actions are called {spec.id}")
+            action = self._make(owner, spec)
+            context = Qt.ShortcutContext
+            action.setShortcutContext(context.WindowShortcut if everywhere else context.WidgetWithChildrenShortcut)
+            self._specs[spec.id], self._actions[spec.id] = spec, action
+            owner.addAction(action)
+        self.changed.emit()
+
+    def action(self, action_id: str) -> QAction:
+        """The action to put into a menu or on a button; `KeyError` for an unknown id."""
+        return self._actions[action_id]
+
+    def spec(self, action_id: str) -> ActionSpec:
+        """The data behind an action."""
+        return self._specs[action_id]
+
+    def specs(self) -> tuple[ActionSpec, ...]:
+        """Every action in the order of installation."""
+        return tuple(self._specs.values())
+
+    def in_menu(self, menu: str) -> tuple[QAction, ...]:
+        """The actions that stand in `menu`."""
+        return tuple(self._actions[spec.id] for spec in self._specs.values() if spec.menu == menu)
+
+    def refresh(self) -> None:
+        """Asks every action again whether it can run. Cheap; call it after anything changed."""
+        for action_id, spec in self._specs.items():
+            action = self._actions[action_id]
+            action.setEnabled(spec.when())
+            if spec.checked is not None:
+                action.setChecked(spec.checked())
+
+    def run(self, action_id: str) -> None:
+        """Runs an action if it can run now."""
+        if self._specs[action_id].when():
+            self._specs[action_id].run()
+            self.refresh()
+
+    def _make(self, owner: QWidget, spec: ActionSpec) -> QAction:
+        action = QAction(spec.title, owner)
+        action.setObjectName(spec.id)
+        action.setEnabled(spec.when())
+        if spec.checked is not None:
+            action.setCheckable(True)
+            action.setChecked(spec.checked())
+        if spec.shortcut:
+            action.setShortcut(QKeySequence(spec.shortcut))
+            shown = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+            action.setToolTip(f"{spec.title} ({shown})")
+        if spec.icon:
+            self._theme.bind_icon(action, spec.icon)
+        action.triggered.connect(lambda: self.run(spec.id))
+        return action

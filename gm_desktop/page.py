@@ -1,0 +1,42 @@
+"""What the window asks of a page."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from PySide6.QtWidgets import QWidget
+
+from gm_desktop.actions import ActionSpec
+
+
+class Page(QWidget):
+    """The middle of the window. A page brings its own inspector, actions and remembered state."""
+
+    page_id: ClassVar[str]
+    title: ClassVar[str]  # English; the window passes it through `tr`
+    icon_name: ClassVar[str]
+
+    def inspector(self) -> QWidget | None:
+        """The widget for the right-hand side, owned by the page; None: no inspector."""
+        return None
+
+    def action_specs(self) -> tuple[ActionSpec, ...]:
+        """What can be done here; shortcuts work while the focus is inside the page or its inspector."""
+        return ()
+
+    def activate(self) -> None:
+        """The page became visible: put the focus where work begins."""
+
+    def save_state(self) -> dict[str, str]:
+        """What to remember until the next start."""
+        return {}
+
+    def restore_state(self, state: dict[str, str]) -> None:
+        """Takes back what `save_state` returned; unknown keys are ignored."""
+
+    def prepare_screenshot(self) -> None:
+        """Brings the page into a telling state (a selection, a performed search) for `--screenshots`."""
+
+    def is_settled(self) -> bool:
+        """Whether the page waits for no answer; `--screenshots` takes the picture then."""
+        return True
