@@ -1,0 +1,70 @@
+"""The table of subcommands. A subcommand's module is imported when it runs, not before: `--help` stays instant."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("gm_engine.cli.store:init", "Make a new store with the balanced profile."),
+    "demo": ("gm_engine.cli.store:demo", "Make a store filled with a made-up team's memory."),
+    "import": ("gm_engine.cli.transfer:import_", "Bring in a GrayMatter store: gray.db or memories.json."),
+    "export": ("gm_engine.cli.transfer:export", "Publish the store, for instance into an Obsidian vault."),
+    "agents": ("gm_engine.cli.store:agents", "The namespaces and what they hold."),
+    "list": ("gm_engine.cli.facts:list_", "The facts of an agent, or of all."),
+    "remember": ("gm_engine.cli.facts:remember", "Keep a fact."),
+    "recall": ("gm_engine.cli.search:recall", "Search an agent's memory, with reasons if asked."),
+    "revise": ("gm_engine.cli.facts:revise", "Replace a fact; the old one stays as a tombstone."),
+    "forget": ("gm_engine.cli.facts:forget", "Retire facts; they can be restored."),
+    "restore": ("gm_engine.cli.facts:restore", "Bring a retired fact back."),
+    "pin": ("gm_engine.cli.facts:pin", "Exempt facts from fading."),
+    "unpin": ("gm_engine.cli.facts:unpin", "Let facts fade again."),
+    "label": ("gm_engine.cli.facts:label", "Set how sure a fact is."),
+    "move": ("gm_engine.cli.facts:move", "Move facts to another agent."),
+    "copy": ("gm_engine.cli.facts:copy", "Copy facts to another agent."),
+    "alias": ("gm_engine.cli.facts:alias", "Teach the memory that words mean the same."),
+    "checkpoint": ("gm_engine.cli.checkpoints:checkpoint", "List and show saved checkpoints."),
+    "journal": ("gm_engine.cli.history:journal", "What was written, by whom, newest first."),
+    "undo": ("gm_engine.cli.history:undo", "Undo a journal entry, or a whole group of them."),
+    "redo": ("gm_engine.cli.history:redo", "Undo an undo."),
+    "status": ("gm_engine.cli.store:status", "The figures of the store."),
+    "doctor": ("gm_engine.cli.store:doctor", "Check that the store is sound."),
+}
+GROUP = "graymatter.commands"
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and loads one when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The built-in commands in their order, then those of other packages."""
+        return [*COMMANDS, *sorted(set(_others()) - set(COMMANDS))]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Loads the command, or None where nobody knows it."""
+        if cmd_name in COMMANDS:
+            module, _, name = COMMANDS[cmd_name][0].partition(":")
+            return _as_command(getattr(import_module(module), name))
+        other = _others().get(cmd_name)
+        return None if other is None else _as_command(other.load())
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without loading any of the built-in ones."""
+        rows = [(name, text) for name, (_, text) in COMMANDS.items()]
+        rows += [(name, _as_command(other.load()).get_short_help_str()) for name, other in sorted(_others().items())]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+def _as_command(found: object) -> click.Command:
+    if not isinstance(found, click.Command):
+        raise TypeError(f"{found!r} is no click command")
+    return found
+
+
+def _others() -> dict[str, Any]:
+    from importlib.metadata import entry_points
+
+    return {entry.name: entry for entry in entry_points(group=GROUP)}

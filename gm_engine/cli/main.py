@@ -1,0 +1,109 @@
+"""The entry point of `graymatter`: output that survives any text, one-line errors, exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from gm_engine.cli.commands import LazyGroup
+from gm_engine.cli.plain import plain
+from gm_engine.cli.session import PROGRAM, Session, program_version, shared_options
+from gm_engine.errors import Cancelled, FactChanged, GrayMatterError, InvalidInput, NotFound, UndoConflict
+
+EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_CONFLICT, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
+_HELP = """See, search, correct and publish what AI agents remember.
+
+TARGET is a fact's id or its exact text. Exit codes: 0 done, 1 error, 2 usage, 3 not found, 4 conflict, 130 interrupted.
+Errors are one line on standard error; with --json they are {"error": {"code", "message"}}.
+"""
+
+
+def _show_version(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        click.echo(f"{PROGRAM} {program_version()}")
+        context.exit()
+
+
+@click.group(PROGRAM, cls=LazyGroup, help=_HELP, context_settings={"max_content_width": 100})
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Print the version."
+)
+@shared_options
+def cli() -> None:
+    """The root of all commands."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code; the console script exits with it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    session = Session()
+    try:
+        code = _run(given, session)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
+        return EXIT_ERROR
+    return code
+
+
+def _run(given: list[str], session: Session) -> int:
+    try:
+        result = cli.main(args=given, prog_name=PROGRAM, standalone_mode=False, obj=session)
+    except click.UsageError as error:
+        return _fail(session, given, "usage", _usage_sentence(error), EXIT_USAGE)
+    except click.ClickException as error:
+        return _fail(session, given, "error", error.format_message(), EXIT_ERROR)
+    except (click.Abort, KeyboardInterrupt):
+        return _fail(session, given, Cancelled.code, "Interrupted; what was finished before is kept.", EXIT_INTERRUPTED)
+    except GrayMatterError as error:
+        return _fail(session, given, error.code, error.message, exit_code(error))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        return _fail(session, given, "io_error", str(error), EXIT_ERROR)
+    return result if isinstance(result, int) else EXIT_OK
+
+
+def exit_code(error: GrayMatterError) -> int:
+    """2 for an argument that breaks the contract, 3 not found, 4 conflict, 1 everything else."""
+    match error:
+        case InvalidInput():
+            return EXIT_USAGE
+        case NotFound():
+            return EXIT_NOT_FOUND
+        case FactChanged() | UndoConflict():
+            return EXIT_CONFLICT
+        case _:
+            return EXIT_ERROR
+
+
+def _usage_sentence(error: click.UsageError) -> str:
+    sentence = error.format_message()
+    where = error.ctx.command_path if error.ctx is not None else PROGRAM
+    return f"{sentence} See `{where} --help`."
+
+
+def _fail(session: Session, given: list[str], code: str, message: str, exit_with: int) -> int:
+    asked = given[: given.index("--")] if "--" in given else given
+    if session.json or "--json" in asked:
+        line = json.dumps({"error": {"code": code, "message": message}}, ensure_ascii=False)
+    else:
+        line = f"{PROGRAM}: {plain(message)}"
+    sys.stdout.flush()
+    sys.stderr.write(f"{line}\n")
+    return exit_with
+
+
+def _drop_output() -> None:
+    """Nobody reads any more: the rest goes nowhere, so that the interpreter's last flush is quiet as well."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -1,0 +1,188 @@
+"""The JSON shapes of the command line. Facts look as the Go program's export writes them, plus `origin`."""
+
+from __future__ import annotations
+
+from gm_engine.clock import GO_ZERO_TIME, format_ns
+from gm_engine.records import (
+    AgentSummary,
+    Change,
+    Checkpoint,
+    CheckpointSummary,
+    Counts,
+    Fact,
+    ImportReport,
+    JournalEntry,
+    JsonValue,
+    Origin,
+    Retrieval,
+    StoreSettings,
+    StoreStatus,
+)
+
+
+def time_payload(at_ns: int | None) -> str:
+    """RFC 3339 with nanoseconds; Go's zero time where a time is absent."""
+    return GO_ZERO_TIME if at_ns is None else format_ns(at_ns)
+
+
+def _present(**values: str) -> dict[str, JsonValue]:
+    return {key: value for key, value in values.items() if value}
+
+
+def fact_payload(fact: Fact) -> dict[str, JsonValue]:
+    """A fact with the keys of `memories.json`, empty optional ones left out, and `origin`."""
+    payload: dict[str, JsonValue] = {
+        "id": fact.id,
+        "agent_id": fact.agent_id,
+        "text": fact.text,
+        "created_at": format_ns(fact.created_ns),
+        "accessed_at": time_payload(fact.accessed_ns),
+        "access_count": fact.access_count,
+        "weight": fact.weight,
+    }
+    payload |= _present(
+        superseded_by=fact.superseded_by, confidence=fact.confidence, kind=fact.kind, alias_source=fact.alias_source
+    )
+    if fact.pinned:
+        payload["pinned"] = True
+    if fact.pinned_ns is not None:
+        payload["pinned_at"] = format_ns(fact.pinned_ns)
+    payload["origin"] = origin_payload(fact.origin)
+    return payload
+
+
+def origin_payload(origin: Origin) -> dict[str, JsonValue]:
+    """Channel, and whatever else is known of the writer."""
+    payload: dict[str, JsonValue] = {"channel": origin.channel}
+    payload |= _present(client=origin.client, client_version=origin.client_version, session=origin.session)
+    if origin.sources:
+        payload["sources"] = [{"kind": source.kind, "ref": source.ref} for source in origin.sources]
+    return payload
+
+
+def agent_payload(agent: AgentSummary) -> dict[str, JsonValue]:
+    """One namespace with its counts."""
+    return {
+        "agent_id": agent.agent_id,
+        "live": agent.live,
+        "retired": agent.retired,
+        "pinned": agent.pinned,
+        "aliases": agent.aliases,
+    }
+
+
+def status_payload(status: StoreStatus) -> dict[str, JsonValue]:
+    """The figures of a store. Consolidation has not run in any store yet: its counters are zero."""
+    return {
+        "data_dir": status.data_dir,
+        "agents": [agent_payload(agent) for agent in status.agents],
+        "checkpoints": status.checkpoints,
+        "entities": status.entities,
+        "edges": status.edges,
+        "vectors": {
+            "model": status.vectors.model,
+            "embedded": status.vectors.embedded,
+            "pending": status.vectors.pending,
+            "chroma": status.vectors.chroma,
+            "path": status.vectors.path,
+        },
+        "consolidations": {"cycles": 0, "facts": 0},
+    }
+
+
+def counts_payload(counts: Counts) -> dict[str, JsonValue]:
+    """How many records of each kind."""
+    return {
+        "facts": counts.facts,
+        "checkpoints": counts.checkpoints,
+        "entities": counts.entities,
+        "edges": counts.edges,
+    }
+
+
+def import_payload(report: ImportReport) -> dict[str, JsonValue]:
+    """What an import found, wrote and left out."""
+    return {
+        "source": report.source,
+        "found": counts_payload(report.found),
+        "imported": counts_payload(report.imported),
+        "skipped": [{"kind": skip.kind, "id": skip.id, "reason": skip.reason} for skip in report.skipped],
+    }
+
+
+def retrieval_payload(retrieval: Retrieval) -> dict[str, JsonValue]:
+    """The policy of a recall with confidence options, as on the wire."""
+    payload: dict[str, JsonValue] = {}
+    if retrieval.min_confidence is not None:
+        payload["min_confidence"] = str(retrieval.min_confidence)
+    payload["confidence_weight"] = retrieval.confidence_weight
+    payload["policy"] = retrieval.policy
+    payload["kg"] = retrieval.kg
+    return payload
+
+
+def settings_payload(settings: StoreSettings) -> dict[str, JsonValue]:
+    """The settings that belong to a store."""
+    weights = settings.signal_weights
+    return {
+        "signal_weights": {"vector": weights.vector, "keyword": weights.keyword, "recency": weights.recency},
+        "coverage_gate": settings.coverage_gate,
+        "min_relevance": settings.min_relevance,
+        "confidence_weight": settings.confidence_weight,
+        "language": settings.language,
+        "vector_path": settings.vector_path,
+    }
+
+
+def entry_payload(entry: JournalEntry) -> dict[str, JsonValue]:
+    """One journal entry with its changes."""
+    return {
+        "seq": entry.seq,
+        "at": format_ns(entry.at_ns),
+        "verb": entry.verb,
+        "agent_id": entry.agent_id,
+        "group_id": entry.group_id,
+        "actor": origin_payload(entry.actor),
+        "undoes": entry.undoes,
+        "detail": entry.detail,
+        "changes": [_change_payload(change) for change in entry.changes],
+    }
+
+
+def _change_payload(change: Change) -> dict[str, JsonValue]:
+    return {
+        "kind": change.kind,
+        "target": change.target,
+        "agent_id": change.agent_id,
+        "version_before": change.version_before,
+        "version_after": change.version_after,
+        "before": None if change.before is None else dict(change.before),
+        "after": None if change.after is None else dict(change.after),
+    }
+
+
+def checkpoint_summary_payload(summary: CheckpointSummary) -> dict[str, JsonValue]:
+    """One line of a checkpoint list; `message_count` is null for a damaged record."""
+    return {
+        "id": summary.id,
+        "agent_id": summary.agent_id,
+        "created_at": format_ns(summary.created_ns),
+        "message_count": summary.message_count,
+        "size_bytes": summary.size_bytes,
+    }
+
+
+def checkpoint_payload(checkpoint: Checkpoint) -> dict[str, JsonValue]:
+    """A checkpoint with the keys that the Go program stores; empty ones left out."""
+    payload: dict[str, JsonValue] = {
+        "id": checkpoint.id,
+        "agent_id": checkpoint.agent_id,
+        "created_at": format_ns(checkpoint.created_ns),
+    }
+    if checkpoint.state:
+        payload["state"] = dict(checkpoint.state)
+    if checkpoint.messages:
+        payload["messages"] = [{"role": message.role, "content": message.content} for message in checkpoint.messages]
+    if checkpoint.metadata:
+        payload["metadata"] = dict(checkpoint.metadata)
+    return payload

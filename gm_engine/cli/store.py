@@ -1,0 +1,119 @@
+"""Subcommands on the store as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import click
+
+from gm_engine.cli.payloads import agent_payload, settings_payload, status_payload
+from gm_engine.cli.plain import plain
+from gm_engine.cli.session import current, shared_options
+from gm_engine.errors import InvalidInput
+from gm_engine.records import BALANCED_WEIGHTS, AgentSummary, JsonValue, StoreStatus
+
+
+@click.command()
+@shared_options
+def init() -> None:
+    """Make a new store with the balanced profile; an existing one is left as it is."""
+    session = current()
+    is_new = not session.has_store
+    with session.writing(create=True) as memory:
+        if is_new:
+            memory.set_settings(replace(memory.settings, signal_weights=BALANCED_WEIGHTS))
+        settings = memory.settings
+    payload: dict[str, JsonValue] = {
+        "data_dir": str(session.data_dir),
+        "created": is_new,
+        "profile": "balanced" if settings.signal_weights == BALANCED_WEIGHTS else "custom",
+        "settings": settings_payload(settings),
+    }
+    weights = settings.signal_weights
+    lines = [
+        f"{'made a new store in' if is_new else 'there is a store already in'} {plain(str(session.data_dir))}",
+        f"signal weights: vector {weights.vector:g}, keyword {weights.keyword:g}, recency {weights.recency:g}"
+        + (" (balanced: how well a fact fits counts far more than how new it is)" if is_new else ""),
+    ]
+    session.answer(payload, lines)
+
+
+@click.command()
+@shared_options
+def demo() -> None:
+    """Make a store filled with a made-up team's memory, to look around in."""
+    from gm_engine.demo import build_demo
+
+    from gm_engine.clock import SystemClock
+
+    session = current()
+    if session.has_store:
+        raise InvalidInput(f"There is a store already in {session.data_dir}; the demo needs a directory of its own.")
+    with session.progress() as progress:
+        build_demo(session.data_dir, clock=SystemClock(), progress=progress)
+    with session.reading() as memory:
+        figures = memory.status()
+    session.answer(status_payload(figures), _status_lines(figures))
+
+
+@click.command()
+@shared_options
+def agents() -> None:
+    """The namespaces and what they hold."""
+    with current().reading() as memory:
+        summaries = memory.agents()
+    payload: list[JsonValue] = [agent_payload(agent) for agent in summaries]
+    current().answer(payload, map(_agent_line, summaries))
+
+
+def _agent_line(agent: AgentSummary) -> str:
+    return (
+        f"{plain(agent.agent_id)}: {agent.live:,} live, {agent.retired:,} retired, "
+        f"{agent.pinned:,} pinned, {agent.aliases:,} aliases"
+    )
+
+
+@click.command()
+@shared_options
+def status() -> None:
+    """The figures of the store, and the state of its vectors."""
+    with current().reading() as memory:
+        figures = memory.status()
+    current().answer(status_payload(figures), _status_lines(figures))
+
+
+def _status_lines(figures: StoreStatus) -> Iterator[str]:
+    yield f"store: {plain(figures.data_dir)}"
+    for agent in figures.agents:
+        yield f"  {_agent_line(agent)}"
+    yield f"{figures.checkpoints:,} checkpoints, {figures.entities:,} entities, {figures.edges:,} links"
+    vectors = figures.vectors
+    yield (
+        f"vectors ({plain(vectors.model)}): {vectors.embedded:,} texts embedded, {vectors.pending:,} pending, "
+        f"{vectors.chroma:,} in Chroma; path: {plain(vectors.path)}"
+    )
+
+
+@click.command()
+@click.pass_context
+@shared_options
+def doctor(context: click.Context) -> None:
+    """Check that the store is sound; exit code 1 when something is broken."""
+    from gm_engine.doctor import Verdict, examine
+
+    session = current()
+    session.require_store()
+    with session.progress() as progress:
+        findings = examine(session.data_dir, progress=progress)
+    is_sound = all(finding.verdict is not Verdict.BROKEN for finding in findings)
+    payload: dict[str, JsonValue] = {
+        "data_dir": str(session.data_dir),
+        "sound": is_sound,
+        "checks": [
+            {"name": finding.check, "verdict": str(finding.verdict), "detail": finding.detail} for finding in findings
+        ],
+    }
+    lines = [f"{finding.verdict:>8}  {finding.check}: {plain(finding.detail)}" for finding in findings]
+    session.answer(payload, lines)
+    context.exit(0 if is_sound else 1)

@@ -1,0 +1,119 @@
+"""Subcommands that bring memories in and publish them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import click
+
+from gm_engine.cli.payloads import import_payload
+from gm_engine.cli.plain import plain
+from gm_engine.cli.session import current, shared_options
+from gm_engine.errors import NotFound
+from gm_engine.progress import CancelToken, Progress
+from gm_engine.records import Counts, JsonValue, Skipped
+
+if TYPE_CHECKING:
+    from gm_engine.memory import Memory
+
+EXPORTERS = "graymatter.exporters"
+_SHOWN_SKIPS = 20
+
+
+class Exporter(Protocol):
+    """What a package puts into the entry point group `graymatter.exporters`."""
+
+    name: str
+
+    def export(
+        self, memory: Memory, target: Path, *, folder: str, progress: Progress, cancel: CancelToken | None
+    ) -> object:
+        """Publishes the store to `target`; the report is a dataclass."""
+
+
+@click.command("import")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
+@click.option("--no-wait", is_flag=True, help="Do not compute the vectors now; they follow with the next recalls.")
+@shared_options
+def import_(path: Path, *, dry_run: bool, no_wait: bool) -> None:
+    """Import the GrayMatter store PATH (gray.db, memories.json). Importing twice brings nothing new."""
+    session = current()
+    if not path.exists():
+        raise NotFound(f"There is no file {path}.", path=str(path))
+    with session.writing(create=True) as memory, session.progress() as progress:
+        if dry_run:
+            report = memory.import_preview(path, progress=progress)
+        else:
+            report = memory.import_store(path, progress=progress)
+            if not no_wait:
+                memory.wait_for_embeddings(progress=progress)
+    lines = [
+        f"{'would import' if dry_run else 'imported'} {_counts(report.imported)}",
+        f"found {_counts(report.found)} in {plain(report.source)}",
+    ]
+    session.answer(import_payload(report), [*lines, *_skip_lines(report.skipped)])
+
+
+def _counts(counts: Counts) -> str:
+    return (
+        f"{counts.facts:,} facts, {counts.checkpoints:,} checkpoints, "
+        f"{counts.entities:,} entities, {counts.edges:,} links"
+    )
+
+
+def _skip_lines(skipped: tuple[Skipped, ...]) -> list[str]:
+    lines = [f"  skipped {plain(skip.kind)} {plain(skip.id)}: {plain(skip.reason)}" for skip in skipped[:_SHOWN_SKIPS]]
+    if len(skipped) > _SHOWN_SKIPS:
+        lines.append(f"  … and {len(skipped) - _SHOWN_SKIPS:,} more (--json lists all)")
+    return lines
+
+
+@click.command()
+@click.argument("format", metavar="FORMAT")
+@click.option("--vault", "--to", "target", type=click.Path(path_type=Path), required=True, help="Where to publish to.")
+@click.option("--folder", default="Memory", show_default=True, help="The one folder in it that we own.")
+@shared_options
+def export(format: str, *, target: Path, folder: str) -> None:  # noqa: A002 — the word of the manual
+    """Publish the store in FORMAT, for instance `obsidian`. A second run writes only what changed."""
+    session = current()
+    exporter = _exporter(format)
+    with session.reading() as memory, session.progress() as progress:
+        report = exporter.export(memory, target, folder=folder, progress=progress, cancel=None)
+    payload = report_payload(report)
+    if not isinstance(payload, dict):
+        raise TypeError(f"the exporter {format!r} gave no report")
+    session.answer(payload, [_report_line(key, value) for key, value in payload.items()])
+
+
+def _exporter(name: str) -> Exporter:
+    known: dict[str, EntryPoint] = {entry.name: entry for entry in entry_points(group=EXPORTERS)}
+    if name not in known:
+        raise click.UsageError(f"Unknown format {name!r}; known: {', '.join(sorted(known))}.")
+    made: Exporter = known[name].load()()
+    return made
+
+
+def report_payload(value: object) -> JsonValue:
+    """A report (a dataclass of plain values, tuples and further dataclasses) as JSON."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: report_payload(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): report_payload(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [report_payload(item) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)
+
+
+def _report_line(key: str, value: JsonValue) -> str:
+    name = key.replace("_", " ")
+    if not isinstance(value, list):
+        return f"{name}: {plain(str(value))}"
+    shown = "".join(f"\n  {plain(str(item))}" for item in value[:_SHOWN_SKIPS])
+    return f"{name}: {len(value)}{shown}"
