@@ -25,8 +25,9 @@ from gm_engine.store.transaction import Transaction
 _MAX_DEPTH = 200
 _NEWEST_FIRST = "ORDER BY created_ns DESC, id DESC"
 _SUMMARY = "SELECT id, agent_id, created_ns, message_count, length(payload) FROM checkpoints WHERE deleted = 0"
+# An undone save left its row behind with version 0, "does not exist": the payload is nowhere else.
 _INSERT = (
-    "INSERT INTO checkpoints(id, agent_id, created_ns, payload, message_count, restored_from, version)"
+    "INSERT OR REPLACE INTO checkpoints(id, agent_id, created_ns, payload, message_count, restored_from, version)"
     " VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
 
@@ -126,9 +127,10 @@ def insert_checkpoints(tx: Transaction, new: Sequence[NewCheckpoint]) -> None:
 
 
 def stored_payloads(connection: Connection, ids: Sequence[str]) -> dict[str, bytes]:
-    """The payloads of those of `ids` that the store has, deleted ones included."""
+    """The payloads of those of `ids` that the store has, deleted ones included, but not undone ones."""
     rows = connection.exec_driver_sql(
-        "SELECT id, payload FROM checkpoints WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
+        "SELECT id, payload FROM checkpoints WHERE version > 0 AND id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(ids)),),
     )
     return {row[0]: bytes(row[1]) for row in rows}
 

@@ -1,0 +1,113 @@
+"""Which facts mention which entities: a projection of labels and texts, never journalled, rebuilt at any time.
+
+A label is mentioned where its words stand in the text as whole words (UAX #29 boundaries, and at apostrophes, so that
+a possessive still names its owner), after NFKC and case folding.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import regex
+from sqlalchemy import Connection
+
+from gm_engine.progress import CancelToken, Progress, no_progress
+from gm_engine.store.database import Ledger
+
+MENTION_RULES = 1
+_PIECES = regex.compile(r".+?(?:\b|(?=['’])|(?<=['’])|\Z)", regex.V1 | regex.WORD | regex.DOTALL)
+_STEP = 1000
+_CONTENT = "SELECT id, text FROM facts WHERE kind <> 'alias'"
+
+
+def fold(text: str) -> str:
+    """NFKC and case folding, in a form that doing it again does not change."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+@dataclass(slots=True)
+class _Node:
+    """One step of a label: what may follow, and the entities whose label ends here."""
+
+    children: dict[str, _Node] = field(default_factory=dict)
+    entity_ids: list[str] = field(default_factory=list)
+
+
+class LabelMatcher:
+    """Finds labels in texts. The time for a text grows with its length, not with the number of labels."""
+
+    def __init__(self, labels: Mapping[str, str]) -> None:
+        """`labels` maps entity ids to labels; blank ones match nothing."""
+        self._root = _Node()
+        for entity_id, label in labels.items():
+            pieces = _pieces(label.strip())
+            if not pieces:
+                continue
+            node = self._root
+            for piece in pieces:
+                node = node.children.setdefault(piece, _Node())
+            node.entity_ids.append(entity_id)
+
+    def entities_in(self, text: str) -> set[str]:
+        """The ids of the entities that `text` mentions."""
+        found: set[str] = set()
+        pieces = _pieces(text)
+        for start, piece in enumerate(pieces):
+            node = self._root.children.get(piece)
+            end = start + 1
+            while node is not None:
+                found.update(node.entity_ids)
+                node = node.children.get(pieces[end]) if end < len(pieces) else None
+                end += 1
+        return found
+
+
+def _pieces(text: str) -> list[str]:
+    pieces: list[str] = _PIECES.findall(fold(text))
+    return pieces
+
+
+def refresh_mentions(ledger: Ledger, *, progress: Progress = no_progress, cancel: CancelToken | None = None) -> None:
+    """Brings the projection up to date with every label and every content fact, retired ones included.
+
+    Safe to stop at any time and to run again; writes only what differs.
+    """
+    with ledger.read() as connection:
+        wanted = set(_wanted(connection, progress, cancel))
+        present = {(row[0], row[1]) for row in connection.exec_driver_sql(_PRESENT, (MENTION_RULES,))}
+        stale = {(row[0], row[1]) for row in connection.exec_driver_sql(_OUTDATED, (MENTION_RULES,))}
+    missing = sorted(wanted - present)
+    stale |= present - wanted
+    if not missing and not stale:
+        return
+    with ledger.bookkeep() as connection:
+        if stale:
+            connection.exec_driver_sql("DELETE FROM mentions WHERE fact_id = ? AND entity_id = ?", sorted(stale))
+        if missing:
+            rows = [(fact_id, entity_id, MENTION_RULES) for fact_id, entity_id in missing]
+            connection.exec_driver_sql(
+                "INSERT OR REPLACE INTO mentions(fact_id, entity_id, rules) VALUES (?, ?, ?)", rows
+            )
+
+
+_PRESENT = "SELECT fact_id, entity_id FROM mentions WHERE rules = ?"
+_INSERT = "INSERT OR REPLACE INTO mentions(fact_id, entity_id, rules) VALUES (?, ?, ?)"
+_OUTDATED = "SELECT fact_id, entity_id FROM mentions WHERE rules <> ?"
+
+
+def _wanted(connection: Connection, progress: Progress, cancel: CancelToken | None) -> Iterator[tuple[str, str]]:
+    labels: dict[str, str] = {row[0]: row[1] for row in connection.exec_driver_sql("SELECT id, label FROM entities")}
+    if not labels:
+        return
+    matcher = LabelMatcher(labels)
+    total = int(connection.exec_driver_sql("SELECT count(*) FROM facts").scalar_one())
+    facts: Iterable[tuple[str, str]] = ((row[0], row[1]) for row in connection.exec_driver_sql(_CONTENT))
+    for done, (fact_id, text) in enumerate(facts):
+        if done % _STEP == 0:
+            if cancel is not None:
+                cancel.check()
+            progress(done, total, "Finding mentions")
+        for entity_id in matcher.entities_in(text):
+            yield fact_id, entity_id
