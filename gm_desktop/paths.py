@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 import os
-from importlib.util import find_spec
 from pathlib import Path
 
 from platformdirs import user_config_path, user_data_path, user_log_path
 
+from gm_engine import config, resources
+
 _APP = "graymatter"
+LEDGER = "ledger.sqlite"
 
 
 def resource(*parts: str) -> Path:
-    """The path of a bundled file: beside the package in a checkout, else in the installed `gm_resources`.
-
-    Raises `FileNotFoundError` when neither place has it.
-    """
-    beside = Path(__file__).resolve().parent.parent / "resources"
-    if beside.is_dir() and beside.joinpath(*parts).exists():
-        return beside.joinpath(*parts)
-    spec = find_spec("gm_resources")
-    for place in (spec.submodule_search_locations or []) if spec is not None else []:
-        found = Path(place).joinpath(*parts)
-        if found.exists():
-            return found
-    raise FileNotFoundError(f"bundled file {'/'.join(parts)} is missing")
+    """The path of a bundled file. Raises `FileNotFoundError` when it is missing."""
+    path = resources.resource(*parts)
+    if not path.exists():
+        raise FileNotFoundError(f"bundled file {'/'.join(parts)} is missing")
+    return path
 
 
 def default_data_dir() -> Path:
     """`GRAYMATTER_DIR`, else the platform's user data directory: the same rule as the command line."""
-    given = os.environ.get("GRAYMATTER_DIR")
-    return Path(given).expanduser() if given else user_data_path(_APP, appauthor=False)
+    return config.default_data_dir(os.environ)
+
+
+def demo_data_dir() -> Path:
+    """Where the demo store lives; it is rebuilt when it is missing."""
+    return user_data_path(f"{_APP}-demo", appauthor=False)
+
+
+def holds_store(data_dir: Path) -> bool:
+    """Whether there is a ledger in `data_dir`."""
+    return (data_dir / LEDGER).is_file()
 
 
 def default_preferences_dir() -> Path:
@@ -39,5 +42,5 @@ def default_preferences_dir() -> Path:
 
 
 def default_log_dir() -> Path:
-    """Where log files and crash reports go when no store is open."""
+    """Where log files and crash reports go."""
     return user_log_path(_APP, appauthor=False)

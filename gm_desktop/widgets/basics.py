@@ -1,0 +1,203 @@
+"""Small building blocks: labels that never interpret what they show, buttons, headers, empty states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from gm_desktop.theme import MARGIN, SPACE, Theme
+
+HEADER_HEIGHT = 64
+
+
+def text_label(text: str = "", kind: str = "", *, wrap: bool = False, selectable: bool = False) -> QLabel:
+    """A plain-text label; `kind` picks its style (`title`, `heading`, `section`, `muted`, `small`, `strong`, `pill`)."""
+    label = QLabel(text)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(wrap)
+    if kind:
+        label.setProperty("kind", kind)
+    if selectable:
+        flags = Qt.TextInteractionFlag
+        label.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
+    return label
+
+
+def push_button(text: str, kind: str = "", on_click: Callable[[], None] | None = None) -> QPushButton:
+    """A button; `kind` is empty, `primary`, `danger`, `quiet`, `link` or `chip` (checkable)."""
+    button = QPushButton(text)
+    button.setProperty("kind", kind)
+    button.setCheckable(kind == "chip")
+    button.setAutoDefault(False)
+    if on_click is not None:
+        button.clicked.connect(lambda: on_click())
+    return button
+
+
+def icon_button(
+    theme: Theme, icon: str, name: str, on_click: Callable[[], None] | None = None, *, shortcut: str = ""
+) -> QToolButton:
+    """An icon-only button with an accessible name and a tooltip that tells the shortcut."""
+    button = QToolButton()
+    button.setAccessibleName(name)
+    button.setToolTip(f"{name} ({shortcut})" if shortcut else name)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    theme.bind_icon(button, icon)
+    if on_click is not None:
+        button.clicked.connect(lambda: on_click())
+    return button
+
+
+def rule(*, vertical: bool = False) -> QFrame:
+    """A hairline."""
+    line = QFrame()
+    line.setProperty("kind", "vline" if vertical else "line")
+    return line
+
+
+def set_kind(widget: QWidget, kind: str) -> None:
+    """Changes a widget's style variant while it is shown."""
+    if widget.property("kind") != kind:
+        widget.setProperty("kind", kind)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+
+
+def row(*items: QWidget | int, spacing: int = SPACE, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> QHBoxLayout:
+    """Widgets side by side; an int is a stretch of that weight."""
+    layout = QHBoxLayout()
+    layout.setContentsMargins(*margins)
+    layout.setSpacing(spacing)
+    for item in items:
+        if isinstance(item, int):
+            layout.addStretch(item)
+        else:
+            layout.addWidget(item)
+    return layout
+
+
+class ElidedLabel(QWidget):
+    """One line of plain text that gives way: cut in the middle (paths) or at the end, whole in its tooltip."""
+
+    def __init__(self, text: str = "", *, middle: bool = False, role: str = "text_muted", theme: Theme) -> None:
+        super().__init__()
+        self._text = text
+        self._mode = Qt.TextElideMode.ElideMiddle if middle else Qt.TextElideMode.ElideRight
+        self._role, self._theme = role, theme
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.setFont(theme.font("small"))
+        theme.changed.connect(self.update)
+
+    def text(self) -> str:
+        """The whole text."""
+        return self._text
+
+    def set_text(self, text: str, *, tooltip: str = "") -> None:
+        """Shows another text."""
+        self._text = text
+        self.setToolTip(tooltip or text)
+        self.setAccessibleName(text)
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        metrics = QFontMetrics(self.font())
+        return QSize(metrics.horizontalAdvance(self._text) + 2, metrics.height() + 4)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(40, self.sizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(self._theme.color(self._role))
+        shown = painter.fontMetrics().elidedText(self._text, self._mode, self.width())
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
+
+
+class PageHeader(QWidget):
+    """The top of a page: its title, one quiet line under it, buttons on the right."""
+
+    def __init__(self, title: str, subtitle: str = "", buttons: Sequence[QWidget] = ()) -> None:
+        super().__init__()
+        self._title, self._subtitle = text_label(title, "title"), text_label(subtitle, "muted")
+        self._subtitle.setVisible(bool(subtitle))
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addWidget(self._title)
+        texts.addWidget(self._subtitle)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(MARGIN, 20, MARGIN, 12)
+        layout.setSpacing(SPACE)
+        layout.addLayout(texts, 1)
+        for button in buttons:
+            layout.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+
+    def set_subtitle(self, text: str) -> None:
+        """Changes the quiet line; empty hides it."""
+        self._subtitle.setText(text)
+        self._subtitle.setVisible(bool(text))
+
+
+class EmptyState(QWidget):
+    """Says why there is nothing here and what fills it."""
+
+    ICON_PX = 32
+
+    def __init__(self, theme: Theme, icon: str, title: str, text: str = "", buttons: Sequence[QWidget] = ()) -> None:
+        super().__init__()
+        self._theme, self._icon = theme, icon
+        self._picture = QLabel()
+        self._title = text_label(title, "heading")
+        self._text = text_label(text, "muted", wrap=True)
+        self._title.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._text.setFixedWidth(380)
+        self._buttons = QHBoxLayout()
+        self._buttons.setSpacing(SPACE)
+        self._build(buttons)
+        self._paint_icon()
+        theme.changed.connect(self._paint_icon)
+
+    def say(self, icon: str, title: str, text: str = "") -> None:
+        """Changes what is said (loading, failed, nothing matches)."""
+        self._icon = icon
+        self._title.setText(title)
+        self._text.setText(text)
+        self._text.setVisible(bool(text))
+        self._paint_icon()
+
+    def _build(self, buttons: Sequence[QWidget]) -> None:
+        centre = Qt.AlignmentFlag.AlignHCenter
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        layout.setSpacing(SPACE)
+        layout.addStretch(2)
+        for widget in (self._picture, self._title, self._text):
+            layout.addWidget(widget, 0, centre)
+        layout.addSpacing(SPACE)
+        for button in buttons:
+            self._buttons.addWidget(button)
+        layout.addLayout(self._buttons)
+        layout.setAlignment(self._buttons, centre)
+        layout.addStretch(3)
+        self._text.setVisible(bool(self._text.text()))
+
+    def _paint_icon(self) -> None:
+        self._picture.setPixmap(self._theme.pixmap(self._icon, "text_faint", self.ICON_PX))
+
+
+class WrappedColumn(QWidget):
+    """A column of at most `max_width` px in the middle of whatever it is given."""
+
+    def __init__(self, content: QWidget, max_width: int) -> None:
+        super().__init__()
+        content.setMaximumWidth(max_width)
+        content.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addStretch(1)
+        layout.addWidget(content, 1000)
+        layout.addStretch(1)
