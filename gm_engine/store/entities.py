@@ -46,7 +46,7 @@ class Graph:
             ):
                 sources[from_id, to_id, relation].append(fact_id)
             rows = connection.exec_driver_sql(f"SELECT {_EDGE} FROM edges ORDER BY from_id, to_id, relation")
-            return tuple(Edge(*row, tuple(sources.get((row[0], row[1], row[2]), ()))) for row in rows)
+            return tuple(_edge(row, sources.get((row[0], row[1], row[2]), ())) for row in rows)
 
     def mentions(self) -> dict[str, tuple[str, ...]]:
         """For each live content fact that mentions entities, their ids in order."""
@@ -79,7 +79,12 @@ def load_edge(connection: Connection, key: EdgeKey) -> tuple[Edge, int] | None:
     sources = connection.exec_driver_sql(
         f"SELECT fact_id FROM edge_sources WHERE {_SAME_EDGE} ORDER BY fact_id", key
     ).scalars()
-    return Edge(*row[:6], tuple(sources)), row[6]
+    return _edge(row, tuple(sources)), row[6]
+
+
+def _edge(row: Sequence[Any], sources: Sequence[str]) -> Edge:
+    from_id, to_id, relation, created_ns, weight, made_by = row[:6]
+    return Edge(from_id, to_id, relation, created_ns, weight, made_by, tuple(sources))
 
 
 def upsert_entities(tx: Transaction, entities: Sequence[Entity]) -> int:
