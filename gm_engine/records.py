@@ -17,7 +17,9 @@ CONFIDENCE_LABELS = ("verified", "inferred", "unverified")
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 Channel = Literal["desktop", "cli", "mcp", "vault", "import", "consolidation", "library"]
 Status = Literal["live", "retired", "all"]
-SortColumn = Literal["created", "text", "agent", "confidence", "pinned", "weight", "accessed", "uses", "origin", "status"]
+SortColumn = Literal[
+    "created", "text", "agent", "confidence", "pinned", "weight", "accessed", "uses", "origin", "status"
+]
 
 
 class Confidence(StrEnum):
@@ -130,8 +132,19 @@ class MemoryStats:
 
 
 @dataclass(frozen=True, slots=True)
+class Lineage:
+    """What a fact replaced (nearest first, transitively) and what replaced it (next first)."""
+
+    supersedes: tuple[Fact, ...]
+    superseded_by: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
-    """One target of a journal entry. `before` and `after` hold the changed columns (all of them when created or removed)."""
+    """One target of a journal entry.
+
+    `before` and `after` hold the changed columns, all of them when the target was created or removed.
+    """
 
     kind: str
     target: str
@@ -244,7 +257,7 @@ class ConfidenceRanking:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Why one fact came back. `matched_terms` are the words of its text that the query matched (ours, never on the wire)."""
+    """Why one fact came back. `matched_terms` are the stemmed words that query and text share (never on the wire)."""
 
     fact: Fact
     age_days: float
@@ -371,7 +384,7 @@ class ImportReport:
 
 @dataclass(frozen=True, slots=True)
 class VectorStatus:
-    """The state of embeddings: live texts with a vector, still without, vectors in Chroma, the path recalls take now."""
+    """Embeddings: live texts with a vector, still without, vectors in Chroma, and the path that recalls take now."""
 
     model: str
     embedded: int

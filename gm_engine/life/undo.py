@@ -67,7 +67,13 @@ def _version(connection: Connection, kind: str, target: str) -> int:
 
 
 def _table(kind: str) -> str:
-    tables = {"fact": "facts", "setting": "settings", "checkpoint": "checkpoints", "entity": "entities", "edge": "edges"}
+    tables = {
+        "fact": "facts",
+        "setting": "settings",
+        "checkpoint": "checkpoints",
+        "entity": "entities",
+        "edge": "edges",
+    }
     if kind not in tables:
         raise InvalidInput(f"A change of kind {kind!r} cannot be undone.", kind=kind)
     return tables[kind]

@@ -43,7 +43,8 @@ def processes(connection: Connection) -> tuple[Process, ...]:
 
 def _rows(connection: Connection) -> list[tuple[str, int, str, str, str, str, int, int]]:
     rows = connection.exec_driver_sql(
-        "SELECT id, pid, process_started, program, version, client, since_ns, seen_ns FROM clients ORDER BY since_ns, id"
+        "SELECT id, pid, process_started, program, version, client, since_ns, seen_ns FROM clients"
+        " ORDER BY since_ns, id"
     )
     return [(r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7]) for r in rows]
 

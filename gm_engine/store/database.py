@@ -83,7 +83,11 @@ class Ledger:
             self._migrate()
         uri = _uri(self.path, self._read_flags())
         self._reader = create_engine(
-            "sqlite://", creator=lambda: _reader_connection(uri), poolclass=QueuePool, pool_size=_READERS, max_overflow=16
+            "sqlite://",
+            creator=lambda: _reader_connection(uri),
+            poolclass=QueuePool,
+            pool_size=_READERS,
+            max_overflow=16,
         ).execution_options(isolation_level="AUTOCOMMIT")
         self._watch = _reader_connection(uri)
         _check_version(int(self._watch.execute("PRAGMA user_version").fetchone()[0]), self.path)
@@ -195,16 +199,14 @@ class Ledger:
             if self._writer is None:
                 raise StoreUnavailable("The store is closed.")
             with _translated(self.path), self._writer.connect() as connection:
-                raw = connection.connection.driver_connection
-                assert isinstance(raw, sqlite3.Connection)
                 if self._synchronous != synchronous:
-                    raw.execute(f"PRAGMA synchronous={synchronous}")
+                    connection.exec_driver_sql(f"PRAGMA synchronous={synchronous}")
                     self._synchronous = synchronous
-                raw.execute(f"PRAGMA busy_timeout={int(timeout_s * 1000)}")
+                connection.exec_driver_sql(f"PRAGMA busy_timeout={int(timeout_s * 1000)}")
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
                 try:
                     if self._reader is not None:
-                        _check_version(int(raw.execute("PRAGMA user_version").fetchone()[0]), self.path)
+                        _check_version(int(connection.exec_driver_sql("PRAGMA user_version").scalar_one()), self.path)
                     yield connection
                     connection.commit()
                 except BaseException:
@@ -272,19 +274,20 @@ def _translated(path: Path) -> Iterator[None]:
 
 
 def _failure(error: sqlite3.Error, path: Path) -> GrayMatterError:
-    primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    match primary:
-        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return StoreBusy(f"{path} is locked by another process; nothing was written.", path=str(path))
-        case sqlite3.SQLITE_FULL:
-            return DiskFull(f"The disk that holds {path} is full; nothing was written.", path=str(path))
-        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            return StoreDamaged(f"{path} is damaged or no ledger: {error}.", path=str(path))
-        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
-            return ReadOnlyStore(f"{path} cannot be written: {error}.", path=str(path))
-        case sqlite3.SQLITE_TOOBIG:
-            return InvalidInput(f"A text is longer than the ledger can hold: {error}.")
-        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_IOERR | sqlite3.SQLITE_AUTH:
-            return StoreUnavailable(f"{path} cannot be opened or read: {error}.", path=str(path))
-        case _:
-            return StoreDamaged(f"{path}: {error}.", path=str(path))
+    kind, message = _FAILURES.get(error.sqlite_errorcode & 0xFF, (StoreDamaged, "reports a failure"))
+    return kind(f"{path} {message} ({error}).", path=str(path))
+
+
+_FAILURES: dict[int, tuple[type[GrayMatterError], str]] = {
+    sqlite3.SQLITE_BUSY: (StoreBusy, "is locked by another process; nothing was written"),
+    sqlite3.SQLITE_LOCKED: (StoreBusy, "is locked by another process; nothing was written"),
+    sqlite3.SQLITE_FULL: (DiskFull, "cannot grow, because its disk is full; nothing was written"),
+    sqlite3.SQLITE_CORRUPT: (StoreDamaged, "is damaged"),
+    sqlite3.SQLITE_NOTADB: (StoreDamaged, "is no ledger"),
+    sqlite3.SQLITE_READONLY: (ReadOnlyStore, "cannot be written"),
+    sqlite3.SQLITE_PERM: (ReadOnlyStore, "cannot be written"),
+    sqlite3.SQLITE_TOOBIG: (InvalidInput, "cannot hold a text of that length"),
+    sqlite3.SQLITE_CANTOPEN: (StoreUnavailable, "cannot be opened"),
+    sqlite3.SQLITE_IOERR: (StoreUnavailable, "cannot be read or written"),
+    sqlite3.SQLITE_AUTH: (StoreUnavailable, "cannot be opened"),
+}

@@ -24,9 +24,8 @@ _COLUMNS = (
     "id, agent_id, text, created_ns, accessed_ns, access_count, weight, superseded_by, confidence, kind, alias_source,"
     " pinned, pinned_ns, origin, version"
 )
-_INSERT = (
-    f"INSERT INTO facts(no, text_key, actor_id, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
+_INSERT = f"INSERT INTO facts(no, text_key, actor_id, {_COLUMNS}) VALUES ({', '.join('?' * 18)})"
+_FACT_FIELDS = tuple(field.name for field in fields(Fact))
 _LATEST_NS = (1 << 63) - 1
 
 
@@ -94,10 +93,8 @@ def insert_facts(tx: Transaction, new: Sequence[NewFact], *, language: str) -> t
             raise InvalidInput(f"The time of fact {fact.id} is outside what the ledger can hold.", field="created_ns")
     written = tuple(Fact(**_values(fact), version=tx.seq) for fact in new)
     _insert_rows(tx, written, language=language)
-    for fact in written:
-        tx.record(
-            "fact", fact.id, agent_id=fact.agent_id, version_before=0, before=None, after=fact_image(fact)
-        )
+    for row in written:
+        tx.record("fact", row.id, agent_id=row.agent_id, version_before=0, before=None, after=fact_image(row))
     return written
 
 
@@ -109,7 +106,8 @@ def _insert_rows(tx: Transaction, facts: Sequence[Fact], *, language: str) -> No
     connection = tx.connection
     first = int(connection.exec_driver_sql("SELECT coalesce(max(no), 0) + 1 FROM facts").scalar_one())
     actors: dict[Origin, int] = {}
-    rows, refs = [], []
+    rows: list[tuple[object, ...]] = []
+    refs: list[tuple[str, str, str]] = []
     for no, fact in enumerate(facts, first):
         actor = actors.get(fact.origin)
         if actor is None:
@@ -211,9 +209,7 @@ def write_columns(connection: Connection, fact_id: str, columns: Mapping[str, Js
 
 def remove_fact(connection: Connection, fact_id: str) -> None:
     """Takes a row with its terms and sources out of the ledger; journalling is the caller's business."""
-    connection.exec_driver_sql(
-        "DELETE FROM fact_terms WHERE fact_no = (SELECT no FROM facts WHERE id = ?)", (fact_id,)
-    )
+    connection.exec_driver_sql("DELETE FROM fact_terms WHERE fact_no = (SELECT no FROM facts WHERE id = ?)", (fact_id,))
     connection.exec_driver_sql("DELETE FROM fact_refs WHERE fact_id = ?", (fact_id,))
     connection.exec_driver_sql("DELETE FROM mentions WHERE fact_id = ?", (fact_id,))
     connection.exec_driver_sql("DELETE FROM facts WHERE id = ?", (fact_id,))
@@ -280,13 +276,9 @@ def _load(connection: Connection, column: str, values: Sequence[str]) -> Iterabl
 
 
 def _fact(row: Sequence[Any]) -> Fact:
-    return Fact(
-        *row[:11],
-        pinned=bool(row[11]),
-        pinned_ns=row[12],
-        origin=origin_from_image(json.loads(row[13])),
-        version=row[14],
-    )
+    origin = origin_from_image(json.loads(row[13]))
+    values = (*row[:11], bool(row[11]), row[12], origin, row[14])
+    return Fact(**dict(zip(_FACT_FIELDS, values, strict=True)))
 
 
 def existing_ids(connection: Connection, ids: Sequence[str]) -> set[str]:

@@ -61,12 +61,17 @@ def _with_changes(connection: Connection, rows: Any) -> tuple[JournalEntry, ...]
         " WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq, n",
         (json.dumps([row[0] for row in rows]),),
     )
-    for seq, *columns, before, after in found:
-        changes[seq].append(Change(*columns, before=_image(before), after=_image(after)))
+    for seq, kind, target, agent, version_before, version_after, before, after in found:
+        images = _image(before), _image(after)
+        changes[seq].append(Change(kind, target, agent, version_before, version_after, *images))
     return tuple(
         JournalEntry(
-            *row[:5],
-            actor=Origin(cast("Channel", row[5]), *row[6:9]),
+            seq=row[0],
+            at_ns=row[1],
+            verb=row[2],
+            agent_id=row[3],
+            group_id=row[4],
+            actor=Origin(cast("Channel", row[5]), row[6], row[7], row[8]),
             undoes=row[9],
             detail=row[10],
             changes=tuple(changes[row[0]]),

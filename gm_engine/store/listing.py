@@ -1,4 +1,4 @@
-"""Listing: all ids of a query in order, pages by key, namespaces and their figures. All filters and sorts run in SQL."""
+"""Listing: all ids of a query in order, pages by key, namespaces and their figures; filters and sorts run in SQL."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import Any
 from sqlalchemy import Connection
 
 from gm_engine.errors import InvalidInput, NotFound
-from gm_engine.records import AgentSummary, Confidence, FactQuery, MemoryStats, SortColumn
+from gm_engine.records import AgentSummary, Confidence, Counts, FactQuery, MemoryStats, SortColumn
 from gm_engine.store.facts import check_agent_id
 
-_LEVEL = (
-    "CASE WHEN f.confidence = 'verified' THEN 2 WHEN f.confidence IN ('', 'inferred') THEN 1 ELSE 0 END"
-)
+_LEVEL = "CASE WHEN f.confidence = 'verified' THEN 2 WHEN f.confidence IN ('', 'inferred') THEN 1 ELSE 0 END"
 _SORT_KEYS: dict[SortColumn, str] = {
     "created": "f.created_ns",
     "text": "f.text COLLATE NOCASE",
@@ -28,7 +26,9 @@ _SORT_KEYS: dict[SortColumn, str] = {
 }
 
 
-def fact_ids(connection: Connection, query: FactQuery, *, after: str | None = None, limit: int | None = None) -> list[str]:
+def fact_ids(
+    connection: Connection, query: FactQuery, *, after: str | None = None, limit: int | None = None
+) -> list[str]:
     """Ids in the query's order; ties by id. `after` is the last id of the page before, `limit` the page's size.
 
     Raises `NotFound` when `after` is no fact.
@@ -117,3 +117,12 @@ def stats(connection: Connection, agent_id: str) -> MemoryStats:
         (check_agent_id(agent_id),),
     ).one()
     return MemoryStats(agent_id, *row)
+
+
+def record_counts(connection: Connection) -> Counts:
+    """How many facts, checkpoints, entities and edges the store holds."""
+    row = connection.exec_driver_sql(
+        "SELECT (SELECT count(*) FROM facts), (SELECT count(*) FROM checkpoints WHERE deleted = 0),"
+        " (SELECT count(*) FROM entities), (SELECT count(*) FROM edges)"
+    ).one()
+    return Counts(*row)

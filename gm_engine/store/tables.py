@@ -35,7 +35,12 @@ def _int(name: str, default: int | None = None) -> Column[int]:
 meta = Table("meta", metadata, Column("key", Text, primary_key=True), _text("value"), sqlite_with_rowid=False)
 
 settings = Table(
-    "settings", metadata, Column("key", Text, primary_key=True), _text("value"), _int("version"), sqlite_with_rowid=False
+    "settings",
+    metadata,
+    Column("key", Text, primary_key=True),
+    _text("value"),
+    _int("version"),
+    sqlite_with_rowid=False,
 )
 
 actors = Table(

@@ -12,7 +12,9 @@ from gm_engine.records import JsonValue, Origin
 
 _ACTOR = "SELECT id FROM actors WHERE channel = ? AND client = ? AND client_version = ? AND session = ?"
 _NEW_ACTOR = "INSERT INTO actors(channel, client, client_version, session) VALUES (?, ?, ?, ?)"
-_NEW_ENTRY = "INSERT INTO journal(at_ns, verb, agent_id, group_id, actor_id, undoes, detail) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_NEW_ENTRY = (
+    "INSERT INTO journal(at_ns, verb, agent_id, group_id, actor_id, undoes, detail) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
 _NEW_CHANGE = (
     "INSERT INTO changes(seq, n, kind, target, agent_id, version_before, version_after, before, after)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"

@@ -1,0 +1,499 @@
+"""The door: one object per open store, one thin method per verb. No SQL and no ranking lives here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+
+from gm_engine.clock import Clock, SystemClock
+from gm_engine.config import Config
+from gm_engine.embedding.embedder import Embedder
+from gm_engine.errors import InvalidInput, NotFound, StoreBusy
+from gm_engine.life import alias, edit, revise
+from gm_engine.life.undo import undo_group
+from gm_engine.progress import CancelToken, Progress, no_progress
+from gm_engine.records import (
+    SHARED_AGENT_ID,
+    AgentSummary,
+    Changes,
+    Fact,
+    FactQuery,
+    ImportReport,
+    JournalEntry,
+    Lineage,
+    MemoryStats,
+    Origin,
+    Process,
+    RecallExplainResult,
+    RecallResult,
+    SignalWeights,
+    StoreSettings,
+    StoreStatus,
+)
+from gm_engine.search import RecallOptions, Search
+from gm_engine.store import clients, journal, listing
+from gm_engine.store.checkpoints import Checkpoints
+from gm_engine.store.database import Ledger
+from gm_engine.store.entities import Graph
+from gm_engine.store.facts import (
+    NewFact,
+    check_agent_id,
+    check_label,
+    existing_ids,
+    insert_facts,
+    live_ids_with_text,
+    load_facts,
+    targets,
+)
+from gm_engine.store.lineage import lineage
+from gm_engine.store.settings import load_settings, save_settings
+from gm_engine.store.transaction import Transaction
+from gm_engine.version import __version__
+
+
+class Memory:
+    """One open store. Verbs are synchronous, safe from any thread, and raise `GrayMatterError`s.
+
+    Ids name facts of the given agent (`NotFound` otherwise); `expected` maps ids to the versions the caller saw
+    (`FactChanged` where they differ). Every change is one journalled transaction and can be undone by its seq, which is
+    the `version` of the facts that a verb returns.
+    """
+
+    def __init__(self, ledger: Ledger, *, config: Config, embedder: Embedder | None, origin: Origin) -> None:
+        self._ledger = ledger
+        self._origin = origin
+        self._search = Search(ledger, config=config, embedder=embedder)
+        self._process_id: str | None = None
+        self.checkpoints = Checkpoints(ledger, origin=origin)
+        self.graph = Graph(ledger)
+
+    @classmethod
+    def open(
+        cls,
+        data_dir: Path | str,
+        *,
+        config: Config | None = None,
+        read_only: bool = False,
+        background: bool = True,
+        clock: Clock | None = None,
+        embedder: Embedder | None = None,
+        origin: Origin | None = None,
+    ) -> Memory:
+        """Opens the store in `data_dir`, creating it unless `read_only`.
+
+        `background` starts the thread that embeds and indexes; without it, call `index_step`. A read-only store is
+        never registered, counted or migrated. `embedder` replaces the bundled model. Raises `StoreUnavailable`,
+        `StoreDamaged`, `StoreTooNew`, `ReadOnlyStore` or `StoreBusy`.
+        """
+        ledger = Ledger.open(Path(data_dir), clock=clock or SystemClock(), read_only=read_only)
+        memory = cls(ledger, config=config or Config(), embedder=embedder, origin=origin or Origin("library"))
+        if not read_only:
+            memory._register()
+            if background:
+                memory._search.start_indexing()
+        return memory
+
+    def _register(self) -> None:
+        now = self._ledger.clock.now_ns()
+        who = self._origin
+        process = Process(
+            self._ledger.clock.new_id(now), os.getpid(), who.channel, __version__, who.client, since_ns=now, seen_ns=now
+        )
+        try:
+            with self._ledger.bookkeep() as connection:
+                clients.register(connection, process)
+        except StoreBusy:  # being listed is a courtesy; a long import elsewhere must not keep a program out
+            return
+        self._process_id = process.id
+
+    def close(self) -> None:
+        """Stops indexing and closes the store. Safe to call twice."""
+        self._search.close()
+        if self._process_id is not None:
+            try:
+                with self._ledger.bookkeep() as connection:
+                    clients.unregister(connection, self._process_id)
+            except StoreBusy:
+                pass  # the row is dropped by the next program, which sees that this process is gone
+            self._process_id = None
+        self._ledger.close()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def data_dir(self) -> Path:
+        """Where the store lies."""
+        return self._ledger.data_dir
+
+    @property
+    def read_only(self) -> bool:
+        """Whether every write is refused with `ReadOnlyStore`."""
+        return self._ledger.read_only
+
+    @property
+    def settings(self) -> StoreSettings:
+        """The store's own settings."""
+        with self._ledger.read() as connection:
+            return load_settings(connection)
+
+    def set_settings(self, settings: StoreSettings) -> None:
+        """Stores what differs, journalled and undoable. `InvalidInput` names a bad value."""
+        with self._ledger.write("settings", origin=self._origin) as tx:
+            save_settings(tx, settings)
+
+    # --- writing ---------------------------------------------------------------------------------------------------
+
+    def remember(
+        self, agent_id: str, text: str, *, confidence: str | None = None, origin: Origin | None = None
+    ) -> Fact:
+        """Commits one fact and returns it as committed. An omitted label is stored as `""`."""
+        if confidence is not None:
+            check_label(confidence)
+        who = origin or self._origin
+        with self._ledger.write("remember", origin=who, agent_id=check_agent_id(agent_id)) as tx:
+            new = NewFact(
+                id=tx.clock.new_id(tx.at_ns),
+                agent_id=agent_id,
+                text=text,
+                created_ns=tx.at_ns,
+                origin=who,
+                confidence=confidence or "",
+            )
+            (fact,) = insert_facts(tx, [new], language=self._language(tx))
+        self._search.wake()
+        return fact
+
+    def remember_shared(self, text: str, *, confidence: str | None = None, origin: Origin | None = None) -> Fact:
+        """`remember` in the namespace that every agent reads."""
+        return self.remember(SHARED_AGENT_ID, text, confidence=confidence, origin=origin)
+
+    def revise(
+        self,
+        agent_id: str,
+        target: str | Sequence[str],
+        new_text: str,
+        *,
+        confidence: str | None = None,
+        expected: Mapping[str, int] | None = None,
+        origin: Origin | None = None,
+    ) -> Fact:
+        """Replaces facts by one with a new text and retires them toward it, in one transaction.
+
+        `target` is an exact text (every live match) or a sequence of ids. Without a label the new fact gets
+        min(inferred, lowest effective label of the targets).
+        """
+        with self._ledger.write("revise", origin=origin or self._origin, agent_id=check_agent_id(agent_id)) as tx:
+            fact = revise.revise(
+                tx,
+                agent_id,
+                target,
+                new_text,
+                confidence=confidence,
+                expected=expected,
+                language=self._language(tx),
+            )
+        self._search.wake()
+        return fact
+
+    def retire(
+        self, agent_id: str, ids: Sequence[str], *, expected: Mapping[str, int] | None = None
+    ) -> tuple[Fact, ...]:
+        """Takes facts out of recall; they stay listed and restorable. Returns the facts that changed."""
+        with self._ledger.write("retire", origin=self._origin, agent_id=agent_id) as tx:
+            return edit.retire(tx, agent_id, ids, expected=expected)
+
+    def restore(
+        self, agent_id: str, ids: Sequence[str], *, expected: Mapping[str, int] | None = None
+    ) -> tuple[Fact, ...]:
+        """Brings retired facts back. Returns the facts that changed."""
+        with self._ledger.write("restore", origin=self._origin, agent_id=agent_id) as tx:
+            restored = edit.restore(tx, agent_id, ids, expected=expected)
+        self._search.wake()
+        return restored
+
+    def pin(self, agent_id: str, ids: Sequence[str], *, expected: Mapping[str, int] | None = None) -> tuple[Fact, ...]:
+        """Pins live facts. Returns the facts that changed."""
+        with self._ledger.write("pin", origin=self._origin, agent_id=agent_id) as tx:
+            return edit.pin(tx, agent_id, ids, expected=expected)
+
+    def unpin(
+        self, agent_id: str, ids: Sequence[str], *, expected: Mapping[str, int] | None = None
+    ) -> tuple[Fact, ...]:
+        """Unpins facts, retired ones too. Returns the facts that changed."""
+        with self._ledger.write("unpin", origin=self._origin, agent_id=agent_id) as tx:
+            return edit.unpin(tx, agent_id, ids, expected=expected)
+
+    def label(
+        self, agent_id: str, ids: Sequence[str], confidence: str, *, expected: Mapping[str, int] | None = None
+    ) -> tuple[Fact, ...]:
+        """Sets the confidence label. Returns the facts that changed."""
+        check_label(confidence)
+        with self._ledger.write("label", origin=self._origin, agent_id=agent_id) as tx:
+            return edit.label(tx, agent_id, ids, confidence=confidence, expected=expected)
+
+    def move(
+        self, agent_id: str, ids: Sequence[str], to: str, *, expected: Mapping[str, int] | None = None
+    ) -> tuple[Fact, ...]:
+        """Gives facts to another agent under the same ids. Returns the facts that changed."""
+        with self._ledger.write("move", origin=self._origin, agent_id=agent_id) as tx:
+            return edit.move(tx, agent_id, ids, to=to, expected=expected)
+
+    def copy(self, agent_id: str, ids: Sequence[str], to: str) -> tuple[Fact, ...]:
+        """Writes copies for another agent and returns them; their origin names the originals."""
+        with self._ledger.write("copy", origin=self._origin, agent_id=agent_id) as tx:
+            copies = edit.copy(tx, agent_id, ids, to=to, language=self._language(tx))
+        self._search.wake()
+        return copies
+
+    def alias(self, agent_id: str, term: str, equivalents: Sequence[str]) -> Fact:
+        """Stores vocabulary: a recall for `term` also finds facts that say an equivalent."""
+        with self._ledger.write("alias", origin=self._origin, agent_id=check_agent_id(agent_id)) as tx:
+            return alias.write_alias(tx, agent_id, term, equivalents, language=self._language(tx))
+
+    def _language(self, tx: Transaction) -> str:
+        return load_settings(tx.connection).language
+
+    # --- undo ------------------------------------------------------------------------------------------------------
+
+    def undo(self, seq_or_group: int | str) -> JournalEntry:
+        """Undoes the whole user action that a seq or group id belongs to, by a new entry, which is returned.
+
+        Raises `UndoConflict` when a later change stands on top of it, `NotFound` when there is no such entry.
+        """
+        with self._ledger.read() as connection:
+            entries = journal.group(connection, seq_or_group)
+        with self._ledger.write(
+            "undo",
+            origin=self._origin,
+            agent_id=entries[0].agent_id,
+            undoes=entries[0].group_id,
+            detail=entries[0].verb,
+        ) as tx:
+            undo_group(tx, entries, language=self._language(tx))
+            seq = tx.seq
+        self._search.wake()
+        return self.entry(seq)
+
+    def redo(self, seq_or_group: int | str) -> JournalEntry:
+        """Undoes an undo. `InvalidInput` when the entry is none."""
+        entry = self.entry(seq_or_group)
+        if entry.undoes is None:
+            raise InvalidInput(f"Entry {entry.seq} is no undo.", entry=entry.seq)
+        return self.undo(entry.seq)
+
+    def entry(self, seq_or_group: int | str) -> JournalEntry:
+        """One journal entry (the first of a group); `NotFound` when there is none."""
+        with self._ledger.read() as connection:
+            entries = journal.group(connection, seq_or_group)
+        return next((entry for entry in entries if entry.seq == seq_or_group), entries[0])
+
+    def journal(
+        self,
+        *,
+        before_seq: int | None = None,
+        limit: int = 100,
+        agent_id: str | None = None,
+        target: str | None = None,
+    ) -> tuple[JournalEntry, ...]:
+        """Entries newest first, of one agent or one target where named; page with the last seq seen."""
+        with self._ledger.read() as connection:
+            return journal.entries(connection, before_seq=before_seq, limit=limit, agent_id=agent_id, target=target)
+
+    def changes_since(self, seq: int) -> Changes:
+        """What was committed after `seq`, by any process, own writes included."""
+        with self._ledger.read() as connection:
+            return journal.changes_since(connection, seq)
+
+    def last_seq(self) -> int:
+        """The newest journal seq; cheap enough to ask twice a second."""
+        return self._ledger.last_seq()
+
+    # --- reading ---------------------------------------------------------------------------------------------------
+
+    def resolve(self, agent_id: str, target: str, *, live_only: bool = True) -> tuple[str, ...]:
+        """The ids that a person means by a fact id or an exact text of the agent; `NotFound` when there is none."""
+        with self._ledger.read() as connection:
+            if existing_ids(connection, [target]):
+                return tuple(fact.id for fact in targets(connection, agent_id, [target]))
+            ids = live_ids_with_text(connection, agent_id, target, live_only=live_only)
+        if not ids:
+            raise NotFound(f"{agent_id!r} has no fact with that id or text.", agent_id=agent_id, target=target[:200])
+        return ids
+
+    def get(self, fact_id: str) -> Fact:
+        """One fact; `NotFound` when there is none."""
+        with self._ledger.read() as connection:
+            found = load_facts(connection, [fact_id])
+        if fact_id not in found:
+            raise NotFound(f"There is no fact {fact_id}.", id=fact_id)
+        return found[fact_id]
+
+    def fact_ids(self, query: FactQuery) -> list[str]:
+        """All ids of a query in order."""
+        with self._ledger.read() as connection:
+            return listing.fact_ids(connection, query)
+
+    def facts(self, ids: Sequence[str]) -> list[Fact]:
+        """Bodies in the order of `ids`; facts that are gone are left out."""
+        with self._ledger.read() as connection:
+            found = load_facts(connection, ids)
+        return [found[fact_id] for fact_id in ids if fact_id in found]
+
+    def list_facts(self, query: FactQuery, *, after: str | None = None, limit: int = 256) -> tuple[Fact, ...]:
+        """One page of a query: at most `limit` facts that follow the fact `after`."""
+        with self._ledger.read() as connection:
+            ids = listing.fact_ids(connection, query, after=after, limit=limit)
+            found = load_facts(connection, ids)
+        return tuple(found[fact_id] for fact_id in ids)
+
+    def lineage(self, fact_id: str) -> Lineage:
+        """What a fact replaced and what replaced it; `NotFound` when there is no such fact."""
+        with self._ledger.read() as connection:
+            found = load_facts(connection, [fact_id])
+            if fact_id not in found:
+                raise NotFound(f"There is no fact {fact_id}.", id=fact_id)
+            return lineage(connection, found[fact_id])
+
+    def agents(self) -> tuple[AgentSummary, ...]:
+        """Every namespace with its counts, by name."""
+        with self._ledger.read() as connection:
+            return listing.agents(connection)
+
+    def stats(self, agent_id: str) -> MemoryStats:
+        """The seed's figures of one namespace."""
+        with self._ledger.read() as connection:
+            return listing.stats(connection, agent_id)
+
+    def processes(self) -> tuple[Process, ...]:
+        """The running programs that have the store open for writing."""
+        with self._ledger.read() as connection:
+            return clients.processes(connection)
+
+    def status(self) -> StoreStatus:
+        """The figures of the whole store."""
+        with self._ledger.read() as connection:
+            agents = listing.agents(connection)
+            counts = listing.record_counts(connection)
+        return StoreStatus(
+            data_dir=str(self.data_dir),
+            agents=agents,
+            checkpoints=counts.checkpoints,
+            entities=counts.entities,
+            edges=counts.edges,
+            vectors=self._search.vector_status(),
+        )
+
+    # --- recall ----------------------------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        agent_id: str,
+        query: str,
+        *,
+        top_k: int | None = None,
+        min_confidence: str | None = None,
+        confidence_weight: float | None = None,
+        preview: bool = False,
+        as_of_ns: int | None = None,
+        signal_weights: SignalWeights | None = None,
+        coverage_gate: float | None = None,
+        min_relevance: float | None = None,
+    ) -> RecallResult:
+        """The facts that answer `query` best, in a total order that every process gives alike.
+
+        Options left out come from `Config`, then from the store's settings. A `preview` counts nothing; else the
+        returned facts' access counters move. What-if options (`signal_weights`, `coverage_gate`, `min_relevance`) are
+        for previews only. Raises `InvalidInput` for a bad option before any effect.
+        """
+        options = RecallOptions(
+            top_k=top_k,
+            min_confidence=min_confidence,
+            confidence_weight=confidence_weight,
+            as_of_ns=as_of_ns,
+            signal_weights=signal_weights,
+            coverage_gate=coverage_gate,
+            min_relevance=min_relevance,
+        )
+        return self._search.recall(agent_id, query, options, preview=preview)
+
+    def recall_explain(
+        self,
+        agent_id: str,
+        query: str,
+        *,
+        top_k: int | None = None,
+        min_confidence: str | None = None,
+        confidence_weight: float | None = None,
+        preview: bool = False,
+        as_of_ns: int | None = None,
+        signal_weights: SignalWeights | None = None,
+        coverage_gate: float | None = None,
+        min_relevance: float | None = None,
+    ) -> RecallExplainResult:
+        """The same ranking as `recall`, with the same effects, and one receipt per fact that says why it came back."""
+        options = RecallOptions(
+            top_k=top_k,
+            min_confidence=min_confidence,
+            confidence_weight=confidence_weight,
+            as_of_ns=as_of_ns,
+            signal_weights=signal_weights,
+            coverage_gate=coverage_gate,
+            min_relevance=min_relevance,
+        )
+        return self._search.recall_explain(agent_id, query, options, preview=preview)
+
+    def index_step(self, budget_s: float = 0.1) -> bool:
+        """About `budget_s` seconds of embedding and indexing; whether there is more to do."""
+        return self._search.index_step(budget_s)
+
+    def embed_pending(self, agent_id: str, *, limit: int = 256) -> int:
+        """Embeds up to `limit` live texts of one namespace that have no vector yet; returns how many."""
+        return self._search.embed_pending(agent_id, limit=limit)
+
+    def wait_for_embeddings(
+        self,
+        timeout_s: float | None = None,
+        *,
+        progress: Progress = no_progress,
+        cancel: CancelToken | None = None,
+    ) -> bool:
+        """Embeds until every live text has a vector; False when `timeout_s` passed before."""
+        return self._search.wait_for_embeddings(timeout_s, progress=progress, cancel=cancel)
+
+    # --- importing -------------------------------------------------------------------------------------------------
+
+    def import_preview(
+        self, path: Path | str, *, progress: Progress = no_progress, cancel: CancelToken | None = None
+    ) -> ImportReport:
+        """What `import_store` would do; nothing is written. Raises `ImportRefused` or `NotFound`."""
+        from gm_engine.importing.graymatter import preview_store
+
+        return preview_store(self._ledger, Path(path), progress=progress, cancel=cancel or CancelToken())
+
+    def import_store(
+        self, path: Path | str, *, progress: Progress = no_progress, cancel: CancelToken | None = None
+    ) -> ImportReport:
+        """Imports a GrayMatter store (`gray.db` or its JSON export); importing again adds only what is new.
+
+        Raises `ImportRefused` or `NotFound` before anything is written; records that cannot be read are listed.
+        """
+        from gm_engine.importing.graymatter import import_store
+
+        report = import_store(
+            self._ledger,
+            Path(path),
+            origin=replace(self._origin, channel="import"),
+            progress=progress,
+            cancel=cancel or CancelToken(),
+        )
+        self._search.wake()
+        return report
