@@ -14,7 +14,7 @@ HEADER_HEIGHT = 64
 
 
 def text_label(text: str = "", kind: str = "", *, wrap: bool = False, selectable: bool = False) -> QLabel:
-    """A plain-text label; `kind` picks its style (`title`, `heading`, `section`, `muted`, `small`, `strong`, `pill`)."""
+    """A plain-text label; `kind`: `title`, `heading`, `section`, `muted`, `small`, `strong` or `pill`."""
     label = QLabel(text)
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(wrap)
@@ -33,7 +33,7 @@ def push_button(text: str, kind: str = "", on_click: Callable[[], None] | None =
     button.setCheckable(kind == "chip")
     button.setAutoDefault(False)
     if on_click is not None:
-        button.clicked.connect(lambda: on_click())
+        button.clicked.connect(lambda _checked=False: on_click())
     return button
 
 
@@ -47,7 +47,7 @@ def icon_button(
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     theme.bind_icon(button, icon)
     if on_click is not None:
-        button.clicked.connect(lambda: on_click())
+        button.clicked.connect(lambda _checked=False: on_click())
     return button
 
 
@@ -104,13 +104,16 @@ class ElidedLabel(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
+        """Room for the whole text."""
         metrics = QFontMetrics(self.font())
         return QSize(metrics.horizontalAdvance(self._text) + 2, metrics.height() + 4)
 
     def minimumSizeHint(self) -> QSize:
+        """A few letters are enough."""
         return QSize(40, self.sizeHint().height())
 
-    def paintEvent(self, event: QPaintEvent) -> None:
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Draws what fits."""
         painter = QPainter(self)
         painter.setPen(self._theme.color(self._role))
         shown = painter.fontMetrics().elidedText(self._text, self._mode, self.width())

@@ -1,0 +1,95 @@
+"""The navigation rail: pages above, a few actions below."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from gm_desktop.theme import SPACE, Theme
+from gm_desktop.widgets.basics import text_label
+
+WIDTH = 188
+_MARK_PX = 18
+
+
+class NavigationRail(QWidget):
+    """Emits `chosen(page_id)`; shows which page is open."""
+
+    chosen = Signal(str)
+
+    def __init__(self, theme: Theme, title: str) -> None:
+        super().__init__()
+        self._theme = theme
+        self._buttons: dict[str, QToolButton] = {}
+        self._icons: dict[str, str] = {}
+        self._group = QButtonGroup(self)
+        self._mark = QLabel()
+        self.setFixedWidth(WIDTH)
+        self._pages, self._actions = QVBoxLayout(), QVBoxLayout()
+        self._build(title)
+        theme.changed.connect(self._paint_icons)
+        self._paint_icons()
+
+    def add_page(self, page_id: str, title: str, icon: str, *, shortcut: str) -> None:
+        """Adds an entry for a page."""
+        button = self._entry(title)
+        button.setCheckable(True)
+        button.setToolTip(f"{title} ({shortcut})")
+        button.clicked.connect(lambda _checked=False: self.chosen.emit(page_id))
+        self._group.addButton(button)
+        self._buttons[page_id], self._icons[page_id] = button, icon
+        self._pages.addWidget(button)
+        self._paint_icons()
+
+    def add_action(self, action: QAction) -> None:
+        """Adds an entry at the bottom that follows `action` (text, icon, enabled)."""
+        button = self._entry(action.text())
+        button.setDefaultAction(action)
+        self._actions.addWidget(button)
+
+    def show_page(self, page_id: str | None) -> None:
+        """Marks the open page; None: no page is open."""
+        self._group.setExclusive(False)
+        for known, button in self._buttons.items():
+            button.setChecked(known == page_id)
+        self._group.setExclusive(True)
+        self._paint_icons()
+
+    def set_pages_enabled(self, is_enabled: bool) -> None:
+        """Pages need an open store."""
+        for button in self._buttons.values():
+            button.setEnabled(is_enabled)
+
+    def _build(self, title: str) -> None:
+        head = QHBoxLayout()
+        head.setContentsMargins(10, 2, 0, 14)
+        head.setSpacing(SPACE + 2)
+        head.addWidget(self._mark)
+        head.addWidget(text_label(title, "strong"), 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(10, 16, 10, 10)
+        layout.setSpacing(0)
+        for column in (self._pages, self._actions):
+            column.setSpacing(2)
+        layout.addLayout(head)
+        layout.addLayout(self._pages)
+        layout.addStretch(1)
+        layout.addLayout(self._actions)
+
+    def _entry(self, title: str) -> QToolButton:
+        button = QToolButton()
+        button.setText(title)
+        button.setProperty("kind", "rail")
+        button.setAccessibleName(title)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        button.setIconSize(QSize(16, 16))
+        button.setFixedHeight(34)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        return button
+
+    def _paint_icons(self) -> None:
+        self._mark.setPixmap(self._theme.pixmap("brain", "accent", _MARK_PX))
+        for page_id, button in self._buttons.items():
+            button.setIcon(self._theme.icon(self._icons[page_id], "accent" if button.isChecked() else "text_muted"))
