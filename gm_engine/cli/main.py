@@ -12,8 +12,9 @@ import click
 
 from gm_engine.cli.commands import LazyGroup
 from gm_engine.cli.plain import plain
-from gm_engine.cli.session import PROGRAM, Session, program_version, shared_options
+from gm_engine.cli.session import PROGRAM, Session, shared_options
 from gm_engine.errors import Cancelled, FactChanged, GrayMatterError, InvalidInput, NotFound, UndoConflict
+from gm_engine.version import __version__
 
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_CONFLICT, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
 _HELP = """See, search, correct and publish what AI agents remember.
@@ -25,7 +26,7 @@ Errors are one line on standard error; with --json they are {"error": {"code", "
 
 def _show_version(context: click.Context, _: click.Parameter, value: bool) -> None:
     if value:
-        click.echo(f"{PROGRAM} {program_version()}")
+        click.echo(f"{PROGRAM} {__version__}")
         context.exit()
 
 

@@ -81,7 +81,7 @@ def _opened(session: Session, agent: str, *, preview: bool) -> Iterator[tuple[Me
         with session.writing() as memory:
             # A model that fails is the recall's to report: keyword and recency answer without it.
             with suppress(EmbeddingFailed):
-                memory.embed_pending(agent, _PENDING_LIMIT)
+                memory.embed_pending(agent, limit=_PENDING_LIMIT)
             yield memory, preview
     except ReadOnlyStore:
         with session.reading() as memory:

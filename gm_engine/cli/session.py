@@ -18,6 +18,7 @@ from gm_engine.clock import format_ns
 from gm_engine.config import default_data_dir
 from gm_engine.errors import NotFound
 from gm_engine.records import JsonValue, Origin
+from gm_engine.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,16 +103,9 @@ def write_json_array(items: Iterable[dict[str, JsonValue]]) -> None:
     sys.stdout.write("[]\n" if separator == "[\n" else "\n]\n")
 
 
-def program_version() -> str:
-    """The installed version."""
-    from importlib.metadata import version
-
-    return version("graymatter-desktop")
-
-
 def origin() -> Origin:
     """Who writes when the command line does."""
-    return Origin("cli", client=PROGRAM, client_version=program_version())
+    return Origin("cli", client=PROGRAM, client_version=__version__)
 
 
 def current() -> Session:

@@ -43,9 +43,8 @@ def init() -> None:
 @shared_options
 def demo() -> None:
     """Make a store filled with a made-up team's memory, to look around in."""
-    from gm_engine.demo import build_demo
-
     from gm_engine.clock import SystemClock
+    from gm_engine.demo import build_demo
 
     session = current()
     if session.has_store:
