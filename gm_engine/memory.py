@@ -11,7 +11,7 @@ from types import TracebackType
 from gm_engine.clock import Clock, SystemClock
 from gm_engine.config import Config
 from gm_engine.embedding.embedder import Embedder
-from gm_engine.errors import InvalidInput, NotFound, StoreBusy
+from gm_engine.errors import GrayMatterError, InvalidInput, NotFound
 from gm_engine.life import alias, edit, revise
 from gm_engine.life.undo import undo_group
 from gm_engine.progress import CancelToken, Progress, no_progress
@@ -105,7 +105,7 @@ class Memory:
         try:
             with self._ledger.bookkeep() as connection:
                 clients.register(connection, process)
-        except StoreBusy:  # being listed is a courtesy; a long import elsewhere must not keep a program out
+        except GrayMatterError:  # being listed is a courtesy: a busy or full disk must not keep a program out
             return
         self._process_id = process.id
 
@@ -116,8 +116,8 @@ class Memory:
             try:
                 with self._ledger.bookkeep() as connection:
                     clients.unregister(connection, self._process_id)
-            except StoreBusy:
-                pass  # the row is dropped by the next program, which sees that this process is gone
+            except GrayMatterError:
+                pass  # the next program drops the row, because this process is gone by then
             self._process_id = None
         self._ledger.close()
 
