@@ -1,0 +1,92 @@
+"""Texts that wait for their vectors: fetched from the ledger, embedded in small batches, stored at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import monotonic
+from unicodedata import normalize
+
+import numpy as np
+
+from gm_engine.embedding.embedder import Embedder, embed_checked, quantise
+from gm_engine.store.database import Ledger
+from gm_engine.store.vectors import PendingText, ensure_model, insert_vectors, pending_texts
+
+MAX_BATCH = 32
+_FIRST_BATCH = 4  # until the model's speed is known
+_FETCHED = 512
+
+
+class EmbeddingQueue:
+    """Embeds live texts without a vector. `embed_until` belongs to one lane; `embed_agent` may run beside it."""
+
+    def __init__(self, ledger: Ledger, embedder: Embedder) -> None:
+        self._ledger = ledger
+        self._embedder = embedder
+        self._waiting: list[PendingText] = []
+        self._refused: set[bytes] = set()
+        self._nothing_at_seq = -1
+        self._text_s = 0.0  # seconds that a text took in the last batch
+        self.embedded = 0
+        """Texts that got a vector from this object."""
+
+    @property
+    def refused(self) -> int:
+        """Texts for which the model gave a vector that is not finite; they are not tried again by this process."""
+        return len(self._refused)
+
+    def embed_until(self, deadline: float) -> bool:
+        """Embeds batches until `deadline` (of `monotonic`), at least one; whether more texts may be waiting.
+
+        Raises `EmbeddingFailed`, or what the ledger raises; the texts stay pending then.
+        """
+        while self._waiting or self._fetch():
+            batch = self._waiting[: self._batch_size(deadline)]
+            started = monotonic()
+            self._embed(batch)
+            self._text_s = (monotonic() - started) / len(batch)
+            del self._waiting[: len(batch)]
+            if monotonic() >= deadline:
+                return True
+        return False
+
+    def embed_agent(self, agent_id: str, limit: int) -> int:
+        """Embeds up to `limit` pending texts of one namespace; returns how many. Raises as `embed_until` does."""
+        with self._ledger.read() as connection:
+            texts = pending_texts(
+                connection, self._embedder.model, limit=limit, agent_id=agent_id, skip=frozenset(self._refused)
+            )
+        ordered = sorted(texts, key=_length)
+        return sum(self._embed(ordered[start : start + MAX_BATCH]) for start in range(0, len(ordered), MAX_BATCH))
+
+    def _fetch(self) -> bool:
+        """Looks for pending texts, but only when the journal has moved since there were none."""
+        seq = self._ledger.last_seq()
+        if seq == self._nothing_at_seq:
+            return False
+        with self._ledger.read() as connection:
+            texts = pending_texts(connection, self._embedder.model, limit=_FETCHED, skip=frozenset(self._refused))
+        if not texts:
+            self._nothing_at_seq = seq
+        self._waiting = sorted(texts, key=_length)  # texts of similar length waste no padding
+        return bool(texts)
+
+    def _batch_size(self, deadline: float) -> int:
+        if self._text_s == 0:
+            return _FIRST_BATCH
+        return max(1, min(MAX_BATCH, int((deadline - monotonic()) / self._text_s)))
+
+    def _embed(self, texts: Sequence[PendingText]) -> int:
+        vectors = embed_checked(self._embedder, [normalize("NFC", text.text) for text in texts])
+        finite = np.flatnonzero(np.isfinite(vectors).all(axis=1))
+        keys = [texts[number].key for number in finite]
+        self._refused.update({text.key for text in texts} - set(keys))
+        with self._ledger.bookkeep() as connection:
+            model = ensure_model(connection, self._embedder.model, self._embedder.dims)
+            insert_vectors(connection, model, keys, quantise(vectors[finite]))
+        self.embedded += len(keys)
+        return len(keys)
+
+
+def _length(text: PendingText) -> int:
+    return len(text.text)

@@ -1,0 +1,236 @@
+"""Embedding and vector indexing in bounded steps, by one process at a time.
+
+The order of effects is: vector into the ledger, then into Chroma, then how far Chroma has got into the ledger. A crash
+anywhere repeats work and skips none. The process that holds `indexer.lock` does it; when it ends, the next one does.
+"""
+
+from __future__ import annotations
+
+import logging
+from threading import Event, Lock, Thread
+from time import monotonic
+from typing import Literal
+
+import filelock
+
+from gm_engine.config import Config
+from gm_engine.embedding.embedder import Embedder, QueryVectors
+from gm_engine.embedding.queue import EmbeddingQueue
+from gm_engine.errors import Cancelled, EmbeddingFailed, GrayMatterError, StoreBusy
+from gm_engine.progress import CancelToken, Progress, no_progress
+from gm_engine.records import VectorStatus
+from gm_engine.store.database import Ledger
+from gm_engine.store.settings import load_settings
+from gm_engine.store.vectors import VectorCounts, find_model, indexed_count, vector_counts
+from gm_engine.vectors.feed import ChromaFeed
+from gm_engine.vectors.planner import VectorPlanner
+from gm_engine.vectors.table import VectorTable
+
+LOCK_NAME = "indexer.lock"
+_STEP_S = 0.1
+_IDLE_S = 0.5  # a text that another process wrote is embedded within this time
+_CHROMA_AFTER_S = 2.0  # a short-lived program never pays for the import of chromadb
+_BUSY_PAUSE_S = 1.0
+_FAILED_PAUSE_S = 30.0
+_OTHERS_TURN_S = 5.0
+
+_log = logging.getLogger(__name__)
+
+
+class Indexer:
+    """Follows one open ledger. `step` from one lane, or `start` the background thread; the rest from any thread."""
+
+    def __init__(self, ledger: Ledger, embedder: Embedder | None, *, config: Config) -> None:
+        self._ledger = ledger
+        self._embedder = embedder
+        self._config = config
+        self._lock = filelock.FileLock(ledger.data_dir / LOCK_NAME, timeout=0, thread_local=False)
+        self._stepping = Lock()
+        self._closed = False
+        self._pause_until = 0.0
+        self._embed_from = 0.0
+        self._error = ""
+        self._thread: Thread | None = None
+        self._stop = Event()
+        self._wake = Event()
+        self._queue: EmbeddingQueue | None = None
+        self._feed: ChromaFeed | None = None
+        self.planner: VectorPlanner | None = None
+        self.queries: QueryVectors | None = None
+        if embedder is not None:
+            table = VectorTable(embedder.model, embedder.dims)
+            self.planner = VectorPlanner(table)
+            self.queries = QueryVectors(embedder)
+            self._queue = EmbeddingQueue(ledger, embedder)
+            self._feed = ChromaFeed(ledger, self.planner)
+            with ledger.read() as connection:
+                self._choose_path(load_settings(connection).vector_path)
+
+    @property
+    def error(self) -> str:
+        """Why the last step could not do its work; empty when it could."""
+        return self._error
+
+    def step(self, budget_s: float, *, chroma: bool = True) -> bool:
+        """About `budget_s` seconds of work: pending texts are embedded, then Chroma is filled (unless not `chroma`).
+
+        Returns whether there is more to do at once. False also when another process does it, when the store is
+        read-only, or when something failed: `error` says what, and it is tried again later. The first step that fills
+        Chroma takes a second or two longer. Never raises an expected error.
+        """
+        with self._stepping:
+            if self._pause_until > monotonic() or not self._owns_index():
+                return False
+            deadline = monotonic() + budget_s
+            try:
+                more = self._embed_or_pause(deadline)
+                return (chroma and self._fill(deadline)) if not more else True
+            except GrayMatterError as error:
+                self._error = error.message
+                self._pause_until = monotonic() + (_BUSY_PAUSE_S if isinstance(error, StoreBusy) else _FAILED_PAUSE_S)
+                _log.warning("indexing pauses: %s", error.message)
+                return False
+
+    def embed_now(self, agent_id: str, limit: int) -> int:
+        """Embeds up to `limit` pending texts of one namespace, whoever owns the index; Chroma is left alone.
+
+        Returns how many. Raises `EmbeddingFailed`, or what the ledger raises.
+        """
+        if self._queue is None or self._ledger.read_only:
+            return 0
+        return self._queue.embed_agent(agent_id, limit)
+
+    def wait(
+        self, timeout_s: float | None = None, *, progress: Progress = no_progress, cancel: CancelToken | None = None
+    ) -> bool:
+        """Embeds, or lets the process that owns the index embed, until every live text has a vector.
+
+        False when `timeout_s` passed before, when there is no model, or when the store is read-only. Raises
+        `EmbeddingFailed`, `Cancelled`, or what the ledger raises. Chroma is left to `step`.
+        """
+        counts = self._counts()
+        if self._queue is None or self._ledger.read_only:
+            return counts.pending == 0
+        total = counts.embedded + counts.pending
+        end = None if timeout_s is None else monotonic() + timeout_s
+        others_until, counted_at = monotonic() + _OTHERS_TURN_S, self._queue.embedded
+        while counts.pending > 0:
+            progress(min(total, counts.embedded + self._queue.embedded - counted_at), total, "embedding")
+            if cancel is not None:
+                cancel.check()
+            if end is not None and monotonic() >= end:
+                return False
+            if self._wait_step(self._queue, patient=monotonic() < others_until):
+                continue
+            before, counts, counted_at = counts, self._counts(), self._queue.embedded
+            if counts.pending < before.pending:
+                others_until = monotonic() + _OTHERS_TURN_S
+            elif 0 < counts.pending <= self._queue.refused:
+                raise EmbeddingFailed(f"The model gave {counts.pending} texts vectors that are not finite.")
+        progress(total, total, "embedding")
+        return True
+
+    def status(self) -> VectorStatus:
+        """How far embedding and indexing are, and which path a broad search takes in this process."""
+        if self.planner is None:
+            counts = self._counts()
+            return VectorStatus("", counts.embedded, counts.pending, 0, "none")
+        name = self.planner.table.model
+        with self._ledger.read() as connection:
+            counts = vector_counts(connection, name)
+            model = find_model(connection, name)
+            held = 0 if model is None else indexed_count(connection, model)
+        path = self.planner.path() if counts.embedded else "none"
+        return VectorStatus(name, counts.embedded, counts.pending, held, path)
+
+    def start(self) -> None:
+        """Starts the one background thread; a read-only store or one without a model needs none."""
+        if self._thread is None and self._queue is not None and not self._ledger.read_only:
+            self._thread = Thread(target=self._run, name="graymatter-indexer", daemon=True)
+            self._thread.start()
+
+    def wake(self) -> None:
+        """Tells the background thread that a text may need a vector."""
+        self._wake.set()
+
+    def close(self) -> None:
+        """Stops the thread, closes Chroma and gives the lock to the next process. Safe to call twice."""
+        self._stop.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        with self._stepping:
+            self._closed = True
+            if self._feed is not None:
+                self._feed.close()
+            self._lock.release()
+
+    def _owns_index(self) -> bool:
+        """Whether this process may embed and index; takes the lock where it is free."""
+        if self._closed or self._queue is None or self._ledger.read_only:
+            return False
+        if self._lock.is_locked:
+            return True
+        try:
+            self._lock.acquire()
+        except filelock.Timeout:
+            return False
+        except (OSError, NotImplementedError) as error:
+            self._error = f"{LOCK_NAME} cannot be locked: {error}"
+            return False
+        return True
+
+    def _embed_or_pause(self, deadline: float) -> bool:
+        """Embeds; a model that fails is left alone for a while, and does not keep Chroma from being filled."""
+        if self._queue is None or self._embed_from > monotonic():
+            return False
+        try:
+            more = self._queue.embed_until(deadline)
+        except EmbeddingFailed as error:
+            self._error = error.message
+            self._embed_from = monotonic() + _FAILED_PAUSE_S
+            _log.warning("embedding pauses: %s", error.message)
+            return False
+        self._error = ""
+        return more
+
+    def _fill(self, deadline: float) -> bool:
+        if self._feed is None or self.planner is None:
+            return False
+        with self._ledger.read() as connection:
+            self._choose_path(load_settings(connection).vector_path)
+            self.planner.table.refresh(connection)
+        return self.planner.vector_path != "exact" and self._feed.fill_until(deadline)
+
+    def _choose_path(self, stored: Literal["auto", "exact"]) -> None:
+        if self.planner is not None:
+            self.planner.vector_path = self._config.vector_path or stored
+
+    def _counts(self) -> VectorCounts:
+        with self._ledger.read() as connection:
+            return vector_counts(connection, "" if self._embedder is None else self._embedder.model)
+
+    def _wait_step(self, queue: EmbeddingQueue, *, patient: bool) -> bool:
+        """One piece of `wait`: embeds here, or pauses while another process has its turn. Whether more is waiting."""
+        if self._stop.is_set():
+            raise Cancelled("The store was closed while its texts were being embedded.")
+        with self._stepping:
+            if self._owns_index() or not patient:
+                return queue.embed_until(monotonic() + _STEP_S)
+        self._stop.wait(_STEP_S)
+        return False
+
+    def _run(self) -> None:
+        chroma_from = monotonic() + _CHROMA_AFTER_S
+        while not self._stop.is_set():
+            self._wake.clear()
+            try:
+                more = self.step(_STEP_S, chroma=monotonic() >= chroma_from)
+            except Exception:  # the lane's boundary: a bug here must not silence the host program
+                _log.exception("the indexer failed")
+                self._error = "The indexer failed; see the log."
+                self._pause_until = monotonic() + _FAILED_PAUSE_S
+                more = False
+            if not more:
+                self._wake.wait(_IDLE_S)

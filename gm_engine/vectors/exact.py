@@ -1,0 +1,26 @@
+"""Vector search by looking at every eligible row. Always complete, and the measure of every other path."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gm_engine.vectors.index import VectorHits, VectorPath, ordered_hits, similarities
+from gm_engine.vectors.table import VectorTable
+
+
+class ExactIndex:
+    """A `VectorIndex` over the table itself."""
+
+    path: VectorPath = "exact"
+
+    def __init__(self, table: VectorTable) -> None:
+        self._table = table
+
+    def search(
+        self, query: NDArray[np.int16], rows: NDArray[np.int32], *, tie: NDArray[np.int64], count: int
+    ) -> VectorHits:
+        """The `count` most similar positions of `rows`; see `VectorIndex.search`. Never fails."""
+        positions = self._table.candidates(query, rows, count) if count > 0 else np.empty(0, dtype=np.intp)
+        similarity = similarities(self._table, query, rows[positions])
+        return ordered_hits(similarity, positions, tie=tie, count=count, path=self.path)

@@ -1,0 +1,171 @@
+"""All vectors of one model in memory, following the ledger; float32 finds candidates, integers decide.
+
+A row holds the integer codes of one distinct text as float32, which represents them exactly. Row numbers never change
+while the table lives. Rows are stored in blocks that are only ever appended to, so that a reader needs no lock.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from gm_engine.store.vectors import VectorRows, find_model, newest_vec_seq, vectors_since
+
+_BLOCK_BITS = 13
+BLOCK_ROWS = 1 << _BLOCK_BITS
+_CHUNK_ROWS = 2048  # rows gathered at once: 3 MB stay in the processor's cache
+_GATHER_BELOW = 3  # gathering rows costs about three times as much as reading the same number in order
+_FLOAT32_UNIT = 2.0**-24
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """One published state: `size` rows in `blocks`, the longest of them with the norm `max_norm`."""
+
+    size: int
+    blocks: tuple[NDArray[np.float32], ...]
+    max_norm: float
+
+
+class VectorTable:
+    """The vectors of `model`. `refresh` may run in any thread, the others beside it."""
+
+    def __init__(self, model: str, dims: int) -> None:
+        self.model = model
+        self.dims = dims
+        self.vec_seq = 0
+        self._rows = _Rows(0, (), 0.0)
+        self._keys: list[bytes] = []
+        self._row_of: dict[bytes, int] = {}
+        self._vec_seqs = array("q")
+        self._lock = Lock()
+
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return self._rows.size
+
+    def refresh(self, connection: Connection) -> None:
+        """Adds the vectors that the ledger has gained. Costs one look-up when there are none."""
+        newest = newest_vec_seq(connection)
+        if newest <= self.vec_seq:
+            return
+        with self._lock:
+            model = find_model(connection, self.model)
+            if model is not None and model.dims == self.dims:
+                for rows in vectors_since(connection, model, self.vec_seq):
+                    self._append(rows)
+                    self.vec_seq = int(rows.vec_seqs[-1])
+            self.vec_seq = max(self.vec_seq, newest)
+
+    def rows(self, text_keys: Sequence[bytes]) -> NDArray[np.int32]:
+        """The row of each text, -1 where it has no vector yet."""
+        return np.fromiter(map(self._row_of.get, text_keys, repeat(-1)), dtype=np.int32, count=len(text_keys))
+
+    def keys(self, start: int, stop: int) -> list[bytes]:
+        """The text keys of the rows `start` up to `stop`."""
+        return self._keys[start:stop]
+
+    def vec_seq_of(self, row: int) -> int:
+        """The ledger's `vec_seq` of a row."""
+        return self._vec_seqs[row]
+
+    def rows_through(self, vec_seq: int) -> int:
+        """How many rows have that `vec_seq` or an earlier one; they are the first ones."""
+        return bisect_right(self._vec_seqs, vec_seq, hi=self.size)
+
+    def codes(self, rows: NDArray[np.int32]) -> NDArray[np.float32]:
+        """The integer codes of rows (none of them -1) as float32, shape (len(rows), dims)."""
+        return _gather(self._rows, rows, self.dims)
+
+    def dot(self, query: NDArray[np.int16], rows: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The exact integer dot product of `query` with each row; no row may be -1.
+
+        Sums of products of 16-bit integers stay far below 2**53, so float64 adds them without rounding, in any order.
+        """
+        exact = query.astype(np.float64)
+        result = np.empty(len(rows), dtype=np.int64)
+        for start in range(0, len(rows), _CHUNK_ROWS):
+            part = slice(start, start + _CHUNK_ROWS)
+            result[part] = self.codes(rows[part]).astype(np.float64) @ exact
+        return result
+
+    def margin(self, query: NDArray[np.int16]) -> float:
+        """How far a float32 dot product of `query` with any row can be from the exact one.
+
+        In any order of summation |fl(x.y) - x.y| <= g * sum|x_i y_i| with g = n u / (1 - n u), u = 2**-24 (Higham,
+        Accuracy and Stability of Numerical Algorithms, section 3.1), and sum|x_i y_i| <= |x| |y|.
+        """
+        gamma = self.dims * _FLOAT32_UNIT / (1 - self.dims * _FLOAT32_UNIT)
+        return gamma * float(np.linalg.norm(query.astype(np.float64))) * self._rows.max_norm
+
+    def candidates(self, query: NDArray[np.int16], rows: NDArray[np.int32], count: int) -> NDArray[np.intp]:
+        """Positions into `rows` that hold every one that can be among the `count` most similar, and few others.
+
+        Positions with row -1 are left out. Let t be the count-th largest float32 score and m the margin: the count-th
+        largest exact score is at least t - m, and whoever reaches that has a float32 score of at least t - 2 m.
+        """
+        scores = self._scores(query, rows)
+        if count < len(scores):
+            largest = np.partition(scores, len(scores) - count)[len(scores) - count]
+            if largest > -np.inf:
+                floor = np.nextafter(np.float32(float(largest) - 2 * self.margin(query)), np.float32(-np.inf))
+                return np.flatnonzero(scores >= floor)
+        return np.flatnonzero(rows >= 0)
+
+    def _scores(self, query: NDArray[np.int16], rows: NDArray[np.int32]) -> NDArray[np.float32]:
+        """A float32 score for each position, minus infinity where the row is -1."""
+        state, single = self._rows, query.astype(np.float32)
+        if len(rows) * _GATHER_BELOW < state.size:
+            known = np.flatnonzero(rows >= 0)
+            scores = np.full(len(rows), -np.inf, dtype=np.float32)
+            for start in range(0, len(known), _CHUNK_ROWS):
+                part = known[start : start + _CHUNK_ROWS]
+                scores[part] = _gather(state, rows[part], self.dims) @ single
+            return scores
+        everything = np.empty(state.size + 1, dtype=np.float32)
+        everything[-1] = -np.inf  # what row -1 picks
+        for number, block in enumerate(state.blocks):
+            start = number << _BLOCK_BITS
+            stop = min(start + BLOCK_ROWS, state.size)
+            np.dot(block[: stop - start], single, out=everything[start:stop])
+        return everything[rows]
+
+    def _append(self, rows: VectorRows) -> None:
+        state = self._rows
+        blocks = list(state.blocks)
+        codes = rows.codes.astype(np.float32)
+        norm = float(np.sqrt(np.einsum("ij,ij->i", codes, codes, dtype=np.float64).max(initial=0.0)))
+        done = 0
+        while done < len(codes):
+            at = state.size + done
+            if at >> _BLOCK_BITS == len(blocks):
+                blocks.append(np.empty((BLOCK_ROWS, self.dims), dtype=np.float32))
+            inside = at & (BLOCK_ROWS - 1)
+            piece = codes[done : done + BLOCK_ROWS - inside]
+            blocks[-1][inside : inside + len(piece)] = piece
+            done += len(piece)
+        self._keys.extend(rows.keys)
+        self._vec_seqs.extend(rows.vec_seqs.tolist())
+        # published before the keys, so that a row that a reader learns of is there
+        self._rows = _Rows(state.size + done, tuple(blocks), max(state.max_norm, norm))
+        self._row_of.update(zip(rows.keys, range(state.size, state.size + done), strict=True))
+
+
+def _gather(state: _Rows, rows: NDArray[np.int32], dims: int) -> NDArray[np.float32]:
+    if len(state.blocks) == 1:
+        return np.take(state.blocks[0], rows, axis=0)
+    result = np.empty((len(rows), dims), dtype=np.float32)
+    block_of = rows >> _BLOCK_BITS
+    for number in np.unique(block_of):
+        here = np.flatnonzero(block_of == number)
+        result[here] = np.take(state.blocks[number], rows[here] & (BLOCK_ROWS - 1), axis=0)
+    return result
