@@ -68,7 +68,7 @@ def test_any_other_agent_name_is_a_namespace_of_its_own(memory: Memory, agent: s
     assert memory.fact_ids(FactQuery(agent_id=agent)) == [fact.id]
 
 
-@pytest.mark.parametrize("text", ["a\0b", "x" * 1_000_000, "‮rtl שלום", "<b>[[x]]</b>\n---\n", "😀" * 5000])
+@pytest.mark.parametrize("text", ["a\0b", "x" * 1_000_000, "\u202ertl שלום", "<b>[[x]]</b>\n---\n", "😀" * 5000])
 def test_hostile_text_is_kept_exactly(memory: Memory, text: str) -> None:
     fact = memory.remember("scout", text)
     assert memory.get(fact.id).text == text
@@ -199,7 +199,7 @@ def test_undoing_a_move_names_both_namespaces_in_what_changed(memory: Memory) ->
     seq = memory.last_seq()
     memory.undo(moved.version)
     changed = memory.changes_since(seq)
-    assert (changed.agent_ids, changed.fact_ids) == ({"scout", "miner"}, {fact.id})
+    assert (changed.agent_ids, changed.fact_ids) == (frozenset({"scout", "miner"}), frozenset({fact.id}))
     assert memory.get(fact.id).agent_id == "scout"
 
 
@@ -224,7 +224,7 @@ def test_pages_by_key_hold_every_fact_once_in_order(memory: Memory) -> None:
     for i in range(25):
         memory.remember("scout", f"fact {i % 7}")
     for sort in ("created", "text", "uses", "origin", "weight"):
-        query = FactQuery(agent_id="scout", sort=sort)  # type: ignore[arg-type]  # a loop variable is no literal
+        query = FactQuery(agent_id="scout", sort=sort)
         ids = memory.fact_ids(query)
         paged: list[str] = []
         while page := memory.list_facts(query, after=paged[-1] if paged else None, limit=4):
