@@ -78,7 +78,7 @@ class EmbeddingQueue:
 
     def _embed(self, texts: Sequence[PendingText]) -> int:
         vectors = embed_checked(self._embedder, [normalize("NFC", text.text) for text in texts])
-        finite = np.flatnonzero(np.isfinite(vectors).all(axis=1))
+        finite = np.flatnonzero(np.isfinite(vectors).all(axis=1)).tolist()
         keys = [texts[number].key for number in finite]
         self._refused.update({text.key for text in texts} - set(keys))
         with self._ledger.bookkeep() as connection:
