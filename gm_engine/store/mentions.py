@@ -14,7 +14,7 @@ import regex
 from sqlalchemy import Connection
 
 from gm_engine.progress import CancelToken, Progress, no_progress
-from gm_engine.store.database import Ledger
+from gm_engine.store.database import BUSY_TIMEOUT_S, Ledger
 
 MENTION_RULES = 1
 _PIECES = regex.compile(r".+?(?:\b|(?=['’])|(?<=['’])|\Z)", regex.V1 | regex.WORD | regex.DOTALL)
@@ -82,7 +82,7 @@ def refresh_mentions(ledger: Ledger, *, progress: Progress = no_progress, cancel
     stale |= present - wanted
     if not missing and not stale:
         return
-    with ledger.bookkeep() as connection:
+    with ledger.bookkeep(timeout_s=BUSY_TIMEOUT_S) as connection:
         if stale:
             connection.exec_driver_sql("DELETE FROM mentions WHERE fact_id = ? AND entity_id = ?", sorted(stale))
         if missing:
