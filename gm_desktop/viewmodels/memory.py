@@ -1,0 +1,271 @@
+"""The Memory page without widgets: namespaces, the fact table, filters, the selection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from gm_desktop.engine_host import EngineHost
+from gm_desktop.formatting import age, number, utc_time
+from gm_desktop.i18n import tr
+from gm_desktop.models.agent_list import AgentLine, AgentList, agent_lines
+from gm_desktop.models.fact_row import FactRow, agent_title, fact_row
+from gm_desktop.models.paged_table import Cell, Column, PagedTable
+from gm_desktop.notices import sentence_for
+from gm_desktop.tickets import Latest
+from gm_desktop.viewmodels.fact_details import FactDetailsViewModel
+from gm_desktop.viewmodels.fact_verbs import FactVerbs
+from gm_desktop.viewmodels.fact_words import channel_title, confidence_title, status_title
+from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading, PageState
+from gm_engine.clock import Clock
+from gm_engine.errors import GrayMatterError
+from gm_engine.records import Changes, Channel, Confidence, FactQuery, SortColumn, Status
+
+if TYPE_CHECKING:
+    from gm_engine import Memory
+
+TYPING_PAUSE_MS = 180
+FOLLOW_MS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class FactFilter:
+    """What the chips say. `days` limits to facts written in the last so many days (None: any time)."""
+
+    agent_id: str | None = None
+    status: Status = "live"
+    confidence: frozenset[Confidence] = frozenset()
+    pinned: bool | None = None
+    channel: Channel | None = None
+    days: int | None = None
+    text: str = ""
+
+    @property
+    def narrows(self) -> bool:
+        """Whether anything but the agent is chosen."""
+        return replace(self, agent_id=None) != FactFilter()
+
+    def query(self, now_ns: int, *, sort: SortColumn, descending: bool) -> FactQuery:
+        """The engine's query for this filter."""
+        return FactQuery(
+            agent_id=self.agent_id,
+            status=self.status,
+            confidence=self.confidence,
+            pinned=self.pinned,
+            channel=self.channel,
+            text=self.text,
+            created_from_ns=None if self.days is None else now_ns - self.days * 86_400 * 1_000_000_000,
+            sort=sort,
+            descending=descending,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """One answer of the read lane: the ids that pass the filter and the namespaces with counts."""
+
+    ids: list[str]
+    lines: list[AgentLine]
+    total: int
+
+
+class MemoryViewModel(QObject):
+    """Holds filter, order and selection; follows the store without losing any of them."""
+
+    state_changed = Signal()
+    filter_changed = Signal()
+    selection_changed = Signal()
+
+    def __init__(self, host: EngineHost, verbs: FactVerbs, clock: Clock, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._host = host
+        self._clock = clock
+        self.verbs = verbs
+        self.agents = AgentList(self)
+        self.table = PagedTable(self._columns(), self)
+        self.details = FactDetailsViewModel(host, clock, self)
+        self.filter = FactFilter()
+        self.sort: tuple[SortColumn, bool] = ("created", True)
+        self.state: PageState = Loading()
+        self.selected: frozenset[str] = frozenset()
+        self._total = 0
+        self._wanted_id: str | None = None
+        self._listing = Latest()
+        self._bodies = Latest()
+        self._reload_soon = QTimer(self, singleShot=True)
+        self._reload_soon.timeout.connect(self.reload)
+        self.table.rows_wanted.connect(self._on_rows_wanted)
+        self.table.sort_wanted.connect(self.set_sort)
+        verbs.added.connect(self.reveal)
+        host.changed.connect(self._on_changed)
+        host.store_opened.connect(self.reload)
+        host.store_closed.connect(self._on_closed)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an answer is still to come."""
+        return isinstance(self.state, Loading) or self._reload_soon.isActive() or self.details.is_waiting
+
+    def set_filter(self, wanted: FactFilter) -> None:
+        """Shows what passes another filter. Typing is debounced; every other choice applies at once."""
+        if wanted == self.filter:
+            return
+        is_typing = replace(wanted, text=self.filter.text) == self.filter
+        self.filter = wanted
+        self.filter_changed.emit()
+        self._reload_soon.start(TYPING_PAUSE_MS if is_typing else 0)
+
+    def set_sort(self, key: SortColumn, descending: bool) -> None:
+        """Orders by a column."""
+        if (key, descending) != self.sort:
+            self.sort = (key, descending)
+            self._reload_soon.start(0)
+
+    def select(self, ids: Iterable[str]) -> None:
+        """The person selected these facts; the inspector follows."""
+        wanted = frozenset(ids)
+        if wanted == self.selected:
+            return
+        self.selected = wanted
+        if len(wanted) == 1:
+            self.details.show(next(iter(wanted)))
+        elif wanted:
+            self.details.show_many(len(wanted))
+        else:
+            self.details.clear()
+        self.selection_changed.emit()
+
+    def reveal(self, fact_id: str) -> None:
+        """Selects a fact, and loosens the filter when it hides it."""
+        if self.table.row_of(fact_id) is not None:
+            self.select((fact_id,))
+            return
+        self._wanted_id = fact_id
+        self._host.read(lambda memory: memory.get(fact_id).agent_id, self._on_reveal)
+
+    def _on_reveal(self, agent_id: str) -> None:
+        self.filter = FactFilter(agent_id=agent_id, status="all")
+        self.filter_changed.emit()
+        self.reload()
+
+    def reload(self) -> None:
+        """Reads namespaces and ids again; bodies that are cached stay."""
+        self._reload_soon.stop()
+        query = self.filter.query(self._clock.now_ns(), sort=self.sort[0], descending=self.sort[1])
+        self._listing.take(self._host.read(partial(_load, query), self._on_listed, self._on_failed))
+
+    def _on_listed(self, listing: _Listing) -> None:
+        self.agents.set_lines(listing.lines)
+        if self.filter.agent_id is not None and self.agents.row_of(self.filter.agent_id) is None:
+            self._on_agent_gone()
+            return
+        self._total = listing.total
+        self.table.set_ids(listing.ids)
+        self._keep_selection(listing.ids)
+        self._set_state(Full(len(listing.ids)) if listing.ids else self._empty())
+
+    def _on_agent_gone(self) -> None:
+        self.filter = replace(self.filter, agent_id=None)
+        self.filter_changed.emit()
+        self.reload()
+
+    def _keep_selection(self, ids: list[str]) -> None:
+        wanted, self._wanted_id = self._wanted_id, None
+        if wanted is not None and self.table.row_of(wanted) is not None:
+            self.select((wanted,))
+        elif self.selected:
+            self.select(self.selected if len(self.selected) == 1 else self.selected.intersection(ids))
+
+    def _on_failed(self, error: GrayMatterError) -> None:
+        self._set_state(Failed(sentence_for(error)))
+
+    def _on_rows_wanted(self, ids: tuple[str, ...]) -> None:
+        def done(rows: list[FactRow]) -> None:
+            self.table.deliver(ids, rows)
+
+        def failed(error: GrayMatterError) -> None:
+            self.table.give_up()
+            self._on_failed(error)
+
+        self._bodies.take(self._host.read(lambda memory: [fact_row(fact) for fact in memory.facts(ids)], done, failed))
+
+    def _on_changed(self, changes: Changes) -> None:
+        if "fact" in changes.kinds:
+            self.table.forget(changes.fact_ids)
+            if not self._reload_soon.isActive():
+                self._reload_soon.start(FOLLOW_MS)
+
+    def _on_closed(self) -> None:
+        self._listing.cancel()
+        self._bodies.cancel()
+        self._reload_soon.stop()
+        self.select(())
+        self.table.give_up()
+        self.table.set_ids([])
+        self.table.forget_all()
+        self.agents.set_lines([])
+        self.filter = FactFilter()
+        self.filter_changed.emit()
+        self._set_state(Loading())
+
+    def _set_state(self, state: PageState) -> None:
+        if state != self.state:
+            self.state = state
+            self.state_changed.emit()
+
+    def _empty(self) -> Empty:
+        if self.filter.narrows and self._total:
+            return Empty("filter", tr("No fact passes these filters"), tr("Loosen a filter, or clear all of them."))
+        if self.filter.agent_id is not None and self._total:
+            agent = agent_title(self.filter.agent_id)
+            return Empty(
+                "agent",
+                tr("{agent} remembers nothing yet", agent=agent),
+                tr("Add a fact, or wait for the agent to write one."),
+            )
+        return Empty(
+            "store",
+            tr("No memories yet"),
+            tr("Facts appear here when an agent writes them, when you import a store, or when you add one."),
+        )
+
+    def _columns(self) -> tuple[Column, ...]:
+        return (
+            Column(tr("Fact"), "text", lambda row: Cell(row.text)),
+            Column(
+                "",
+                "pinned",
+                lambda row: Cell(tr("Pinned") if row.pinned else "", "pin", tr("Pinned") if row.pinned else ""),
+            ),
+            Column(tr("Agent"), "agent", lambda row: Cell(agent_title(row.agent_id), "quiet")),
+            Column(tr("Confidence"), "confidence", _confidence_cell),
+            Column(tr("Weight"), "weight", lambda row: Cell(f"{row.weight:.2f}", "meter"), is_number=True),
+            Column(tr("Age"), "created", self._age_cell, is_number=True),
+            Column(tr("Uses"), "uses", lambda row: Cell(number(row.uses), "quiet"), is_number=True),
+            Column(tr("Origin"), "origin", lambda row: Cell(channel_title(row.channel), "quiet", row.client)),
+            Column(tr("Status"), "status", _status_cell),
+        )
+
+    def _age_cell(self, row: FactRow) -> Cell:
+        return Cell(age(row.created_ns, self._clock.now_ns()), "quiet", utc_time(row.created_ns))
+
+
+def _confidence_cell(row: FactRow) -> Cell:
+    if row.is_alias:
+        return Cell(tr("Alias"), "info", tr("Vocabulary: never returned by a recall"))
+    spoken = tr("No label was given; it counts as inferred.") if row.label == "" else ""
+    return Cell(confidence_title(row.confidence), row.confidence, spoken)
+
+
+def _status_cell(row: FactRow) -> Cell:
+    return Cell("" if row.status == "live" else status_title(row.status), "" if row.status == "live" else row.status)
+
+
+def _load(query: FactQuery, memory: Memory) -> _Listing:
+    agents = memory.agents()
+    total = sum(each.live + each.retired + each.aliases for each in agents)
+    return _Listing(memory.fact_ids(query), agent_lines(agents, with_all=True), total)

@@ -1,0 +1,190 @@
+"""Revising one fact: the text as it was, the draft, what changed between them, and what to do about a conflict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from gm_desktop.engine_host import EngineHost
+from gm_desktop.i18n import tr
+from gm_desktop.models.word_changes import WordChanges, word_changes
+from gm_desktop.notices import sentence_for
+from gm_desktop.tickets import Latest
+from gm_desktop.undo_controller import UndoController
+from gm_engine.errors import GrayMatterError
+from gm_engine.records import Changes, Fact
+
+if TYPE_CHECKING:
+    from gm_engine import Memory
+
+COMPARE_PAUSE_MS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The fact that the revision would replace, as it was read."""
+
+    id: str
+    agent_id: str
+    text: str
+    version: int
+    confidence: str
+    is_live: bool
+
+
+class RevisionViewModel(QObject):
+    """One open draft. It survives every change of the store; only `save` and `close` end it."""
+
+    opened = Signal()
+    changes_changed = Signal()
+    conflict_changed = Signal()
+    failed = Signal(str)
+    closed = Signal()
+    saved = Signal(str)
+
+    def __init__(self, host: EngineHost, undo: UndoController, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._host = host
+        self._undo = undo
+        self._latest = Latest()
+        self._target: _Target | None = None
+        self._newer: _Target | None = None
+        self.draft = ""
+        self.confidence = ""
+        self.changes = WordChanges((), (), "words")
+        self.is_saving = False
+        self._compare_soon = QTimer(self, singleShot=True, interval=COMPARE_PAUSE_MS)
+        self._compare_soon.timeout.connect(self._compare)
+        host.changed.connect(self._on_changed)
+        host.store_closed.connect(self.close)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a draft."""
+        return self._target is not None
+
+    @property
+    def before(self) -> str:
+        """The text that the draft would replace."""
+        return self._target.text if self._target else ""
+
+    @property
+    def conflict(self) -> str | None:
+        """The text that somebody else put there meanwhile; None without a conflict, empty when it was retired."""
+        if self._newer is None:
+            return None
+        return self._newer.text if self._newer.is_live else ""
+
+    @property
+    def can_save(self) -> bool:
+        """Whether the draft says something new and may be written."""
+        is_new = self._target is not None and self.draft != self._target.text
+        return is_new and bool(self.draft.strip()) and self._newer is None and not self.is_saving
+
+    def open(self, fact_id: str) -> None:
+        """Reads the fact whole and starts a draft from its text; `opened` follows."""
+
+        def done(target: _Target) -> None:
+            self._begin(target)
+            self.opened.emit()
+
+        self._latest.take(self._host.read(lambda memory: _target(memory.get(fact_id)), done))
+
+    def _begin(self, target: _Target) -> None:
+        self._target, self._newer = target, None
+        self.draft = target.text
+        self.confidence = ""
+        self.is_saving = False
+        self._compare()
+
+    def set_draft(self, text: str) -> None:
+        """The person typed; what changed is compared a moment later."""
+        self.draft = text
+        self._compare_soon.start()
+
+    def set_confidence(self, confidence: str) -> None:
+        """The label for the new text; empty leaves it to the engine: at most inferred."""
+        self.confidence = confidence
+
+    def _compare(self) -> None:
+        self._compare_soon.stop()
+        self.changes = word_changes(self.before, self.draft)
+        self.changes_changed.emit()
+
+    def save(self) -> None:
+        """Writes the revision; `saved` or a conflict follows."""
+        target = self._target
+        if target is None or not self.can_save:
+            return
+        text, label = self.draft, self.confidence or None
+        self.is_saving = True
+        self.changes_changed.emit()
+
+        def job(memory: Memory) -> Fact:
+            expected = {target.id: target.version}
+            return memory.revise(target.agent_id, [target.id], text, confidence=label, expected=expected)
+
+        self._host.write(job, self._on_saved, self._on_failed)  # no ticket: what is written needs its undo step
+
+    def _on_saved(self, fact: Fact) -> None:
+        self._undo.did(tr("Revised a fact"), fact.version)
+        self.close()
+        self.saved.emit(fact.id)
+
+    def _on_failed(self, error: GrayMatterError) -> None:
+        self.is_saving = False
+        if error.code == "fact_changed":
+            self._look_again()
+        else:
+            self.failed.emit(sentence_for(error))
+        self.changes_changed.emit()
+
+    def _on_changed(self, changes: Changes) -> None:
+        if self._target is not None and self._target.id in changes.fact_ids and not self.is_saving:
+            self._look_again()
+
+    def _look_again(self) -> None:
+        target = self._target
+        if target is not None:
+            self._latest.take(self._host.read(lambda memory: _current(memory, target.id), self._on_looked))
+
+    def _on_looked(self, current: _Target) -> None:
+        target = self._target
+        if target is None or (current.id == target.id and current.version == target.version):
+            return
+        if current.id == target.id and current.text == target.text and current.is_live:
+            self._target = current  # a pin or a label moved: the draft still stands on the same text
+        else:
+            self._newer = current
+            self.conflict_changed.emit()
+
+    def take_newer(self) -> None:
+        """Keeps the draft and lets it replace the text that somebody else wrote."""
+        if self._newer is not None and self._newer.is_live:
+            self._target, self._newer = self._newer, None
+            self._compare()
+            self.conflict_changed.emit()
+
+    def close(self) -> None:
+        """Drops the draft."""
+        self._latest.cancel()
+        self._compare_soon.stop()
+        if self._target is not None:
+            self._target = self._newer = None
+            self.is_saving = False
+            self.closed.emit()
+
+
+def _target(fact: Fact) -> _Target:
+    return _Target(
+        fact.id, fact.agent_id, fact.text, fact.version, fact.effective_confidence.value, not fact.is_superseded
+    )
+
+
+def _current(memory: Memory, fact_id: str) -> _Target:
+    """The fact as it is now, or what replaced it."""
+    fact = memory.get(fact_id)
+    newer = memory.lineage(fact_id).superseded_by if fact.is_superseded else ()
+    return _target(newer[-1] if newer else fact)

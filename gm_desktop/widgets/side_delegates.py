@@ -1,0 +1,111 @@
+"""How narrow lists at the side of a page are drawn: namespaces with counts, checkpoints with their age."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from gm_desktop.formatting import number
+from gm_desktop.models.agent_list import COUNT_ROLE, ICON_ROLE
+from gm_desktop.models.checkpoint_list import CHECKPOINT_ROLE, CheckpointLine
+from gm_desktop.theme import Theme
+from gm_desktop.widgets.pills import paint_pill
+
+AGENT_HEIGHT = 34
+CHECKPOINT_HEIGHT = 58
+
+
+class _SideDelegate(QStyledItemDelegate):
+    """A rounded ground for what is selected, hovered or focused."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def _ground(self, painter: QPainter, option: QStyleOptionViewItem) -> QRectF:
+        card = QRectF(option.rect).adjusted(0, 1, 0, -1)
+        role = ""
+        if option.state & QStyle.StateFlag.State_Selected:
+            role = "selection"
+        elif option.state & QStyle.StateFlag.State_MouseOver:
+            role = "hover"
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if role:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self._theme.color(role))
+            painter.drawRoundedRect(card, 7, 7)
+        if option.state & QStyle.StateFlag.State_HasFocus:
+            painter.setPen(self._theme.color("focus"))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(card.adjusted(0.5, 0.5, -0.5, -0.5), 7, 7)
+        return card
+
+
+class AgentDelegate(_SideDelegate):
+    """Icon, name, count."""
+
+    def sizeHint(self, _option: QStyleOptionViewItem, _index: QModelIndex | QPersistentModelIndex) -> QSize:
+        """One height for all."""
+        return QSize(160, AGENT_HEIGHT)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Draws one namespace."""
+        painter.save()
+        card = self._ground(painter, option)
+        is_selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        inner = card.adjusted(10, 0, -10, 0)
+        glyph = self._theme.pixmap(str(index.data(ICON_ROLE)), "accent" if is_selected else "text_muted", 15)
+        painter.drawPixmap(QPointF(inner.left(), inner.center().y() - 7.5), glyph)
+        painter.setFont(self._theme.font("small"))
+        count = number(int(index.data(COUNT_ROLE) or 0))
+        width = painter.fontMetrics().horizontalAdvance(count) + 2
+        painter.setPen(self._theme.color("text_muted"))
+        painter.drawText(inner, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, count)
+        painter.setFont(self._theme.font("strong" if is_selected else "body"))
+        painter.setPen(self._theme.color("text"))
+        room = inner.adjusted(25, 0, -width - 8, 0)
+        title = str(index.data(Qt.ItemDataRole.DisplayRole))
+        shown = painter.fontMetrics().elidedText(title, Qt.TextElideMode.ElideRight, int(room.width()))
+        painter.drawText(room, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, shown)
+        painter.restore()
+
+
+class CheckpointDelegate(_SideDelegate):
+    """When, how long ago, by whom, how much."""
+
+    def sizeHint(self, _option: QStyleOptionViewItem, _index: QModelIndex | QPersistentModelIndex) -> QSize:
+        """One height for all."""
+        return QSize(220, CHECKPOINT_HEIGHT)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Draws one checkpoint."""
+        line = index.data(CHECKPOINT_ROLE)
+        if not isinstance(line, CheckpointLine):
+            return
+        painter.save()
+        inner = self._ground(painter, option).adjusted(12, 8, -12, -8)
+        top = QRectF(inner.left(), inner.top(), inner.width(), inner.height() / 2)
+        below = top.translated(0, inner.height() / 2)
+        painter.setFont(self._theme.font("strong"))
+        painter.setPen(self._theme.color("text"))
+        painter.drawText(top, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, line.when)
+        painter.setFont(self._theme.font("small"))
+        painter.setPen(self._theme.color("text_muted"))
+        painter.drawText(top, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, line.age)
+        if line.is_damaged:
+            width = paint_pill(painter, below, line.summary, tone="danger", theme=self._theme)
+            painter.setPen(self._theme.color("text_muted"))
+            self._cut(painter, below.adjusted(width + 8, 0, 0, 0), line.agent)
+        else:
+            self._cut(painter, below, f"{line.agent}  ·  {line.summary}")
+        painter.restore()
+
+    @staticmethod
+    def _cut(painter: QPainter, room: QRectF, text: str) -> None:
+        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(room.width()))
+        painter.drawText(room, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, shown)
