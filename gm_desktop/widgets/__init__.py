@@ -1,0 +1,1 @@
+"""Widgets that know neither the engine nor a view-model."""
