@@ -1,0 +1,1 @@
+"""From a query to facts in exact order: snapshot, signals, fusion, receipts."""
