@@ -120,14 +120,21 @@ class EngineHost(QObject):
 
     # --- the store ---------------------------------------------------------------------------------------------
 
-    def open_store(self, data_dir: Path, *, read_only: bool = False) -> None:
-        """Opens `data_dir` in the write lane; `store_opened` or `open_failed` follows. Closes the open store first."""
+    def open_store(
+        self, data_dir: Path, *, read_only: bool = False, prepare: Callable[[Memory], object] | None = None
+    ) -> None:
+        """Opens `data_dir` in the write lane; `store_opened` or `open_failed` follows. Closes the open store first.
+
+        `prepare` runs in the lane before anybody else sees the store (the settings of a new one).
+        """
         self.close_store()
         self.data_dir, self.read_only, self._waiting = data_dir, read_only, []
         self.store_opening.emit()
 
         def job() -> tuple[Memory, int]:
             memory = self._opener(data_dir, read_only=read_only)
+            if prepare is not None:
+                prepare(memory)
             return memory, memory.last_seq()
 
         self._post(self._writes, Ticket(), job, self._on_opened, self._on_open_failed)

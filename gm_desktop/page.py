@@ -27,6 +27,9 @@ class Page(QWidget):
     def activate(self) -> None:
         """The page became visible: put the focus where work begins."""
 
+    def open_agent(self, agent_id: str) -> None:
+        """Narrows the page to one namespace; pages without namespaces ignore it."""
+
     def save_state(self) -> dict[str, str]:
         """What to remember until the next start."""
         return {}

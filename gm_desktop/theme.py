@@ -141,12 +141,7 @@ class Theme(QObject):
     ) -> None:
         """Gives `target` the icon, now and after every theme change as long as it lives."""
 
-        def paint() -> None:
-            target.setIcon(self.icon(name, role, size))
-
-        paint()
-        self.changed.connect(paint)
-        target.destroyed.connect(lambda: self.changed.disconnect(paint))
+        _IconBinding(target, name, role, size=size, theme=self)
 
     def _wanted(self) -> str:
         if self._mode == "system":
@@ -169,6 +164,20 @@ class Theme(QObject):
         self._app.setFont(font("body"))
         self._app.setPalette(palette(self._tokens))
         self._app.setStyleSheet(style_sheet(self._tokens.roles))
+
+
+class _IconBinding(QObject):
+    """Keeps one icon in the theme's colours. Lives and dies with its target."""
+
+    def __init__(self, target: QAbstractButton | QAction, name: str, role: str, *, size: int, theme: Theme) -> None:
+        super().__init__(target)
+        self._target, self._name, self._role, self._size, self._theme = target, name, role, size, theme
+        self.paint()
+        theme.changed.connect(self.paint)
+
+    def paint(self) -> None:
+        """Sets the icon anew."""
+        self._target.setIcon(self._theme.icon(self._name, self._role, self._size))
 
 
 def load_fonts() -> None:

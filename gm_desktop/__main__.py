@@ -1,0 +1,61 @@
+"""`graymatter-desktop`: flags, then one window."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+SWITCH_INTERVAL_S = 0.001  # the GUI thread gets the interpreter back sooner while a lane computes
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the desktop until its window is closed; returns the exit code."""
+    options = _parser().parse_args(argv)
+    if options.screenshots is not None:
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    from PySide6.QtWidgets import QApplication  # after the platform is chosen
+
+    from gm_desktop.app import App, Places
+    from gm_desktop.paths import default_log_dir, default_preferences_dir
+    from gm_engine.clock import SystemClock
+
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    qt = QApplication([sys.argv[0]])
+    qt.setApplicationName("GrayMatter")
+    qt.setDesktopFileName("graymatter-desktop")
+    if options.screenshots is not None:
+        from gm_desktop.screenshots import take_screenshots
+
+        return take_screenshots(qt, options.screenshots, data_dir=options.data_dir, size=options.size)
+    places = Places(options.preferences_dir or default_preferences_dir(), default_log_dir())
+    app = App(qt, places=places, clock=SystemClock())
+    app.window.show()
+    app.start(options.data_dir, read_only=options.read_only, demo=options.demo)
+    code = qt.exec()
+    app.close()
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="graymatter-desktop", description="See and correct what AI agents remember.")
+    parser.add_argument("--data-dir", type=Path, help="the store to open (default: the last one, or GRAYMATTER_DIR)")
+    parser.add_argument("--demo", action="store_true", help="open a store with made-up agents")
+    parser.add_argument("--read-only", action="store_true", help="change nothing, not even counters")
+    parser.add_argument("--preferences-dir", type=Path, help="where window and theme are remembered")
+    parser.add_argument("--screenshots", type=Path, metavar="DIR", help="render every page into DIR and exit")
+    parser.add_argument("--size", type=_size, default=(1280, 800), metavar="WxH", help="size of the screenshots")
+    return parser
+
+
+def _size(text: str) -> tuple[int, int]:
+    width, _, height = text.partition("x")
+    if not (width.isdecimal() and height.isdecimal()):
+        raise argparse.ArgumentTypeError(f"a size is WIDTHxHEIGHT, not {text!r}")
+    return int(width), int(height)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,308 @@
+"""The composition root: builds every object by hand, once, and connects them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QApplication
+
+from gm_desktop import crash
+from gm_desktop.action_table import ActionTable
+from gm_desktop.engine_host import EngineHost
+from gm_desktop.i18n import tr, tr_count
+from gm_desktop.main_window import INSPECTOR_WIDTH, MainWindow
+from gm_desktop.notices import Notice, Notices, sentence_for
+from gm_desktop.page import Page
+from gm_desktop.palette import PaletteEntry, find
+from gm_desktop.paths import default_data_dir, holds_store
+from gm_desktop.preferences import Preferences
+from gm_desktop.shell_actions import Deeds, page_specs, shell_specs
+from gm_desktop.store_flow import StoreFlow
+from gm_desktop.theme import Mode, Theme
+from gm_desktop.tickets import Latest
+from gm_desktop.undo_controller import UndoController
+from gm_desktop.viewmodels.publish import PublishViewModel
+from gm_desktop.views.crash_dialog import CrashDialog
+from gm_desktop.views.first_run import FirstRunView
+from gm_desktop.views.publish import PublishPage
+from gm_engine.clock import Clock
+from gm_engine.errors import GrayMatterError
+from gm_engine.records import AgentSummary, VectorStatus
+
+INDEX_AFTER_MS = 1_500  # the first page is read and painted by then; Chroma takes a second of the interpreter
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the program keeps what is not the store's."""
+
+    preferences: Path
+    logs: Path
+
+
+class App(QObject):
+    """One running desktop. `close()` ends its threads."""
+
+    def __init__(self, qt: QApplication, *, places: Places, clock: Clock, theme_mode: Mode | None = None) -> None:
+        super().__init__()
+        self.places, self.clock = places, clock
+        self.log_path = crash.start_log(places.logs)
+        self.preferences = Preferences(places.preferences)
+        self.theme = Theme(qt, mode=theme_mode or self.preferences.theme, parent=self)
+        self.reporter = crash.CrashReporter(places.logs, self)
+        self.notices = Notices(self)
+        self.host = EngineHost(parent=self)
+        self.undo = UndoController(self.host, self.notices, self)
+        self.actions = ActionTable(self.theme, self)
+        self.flow = StoreFlow(self.host, self.notices, self.theme, clock=clock, window=lambda: self.window)
+        self.start_page = FirstRunView(self.theme)
+        self.agents: tuple[AgentSummary, ...] = ()
+        self._agents_wanted = Latest()
+        self._crash_dialog: CrashDialog | None = None
+        self.window = MainWindow(
+            self.theme,
+            self.actions,
+            start=self.start_page,
+            find=self.find_entries,
+            running_tasks=lambda: len(self.host.tasks.running),
+        )
+        self._build_pages()
+        self._wire()
+        self._restore()
+        self.reporter.install()
+
+    # --- building ----------------------------------------------------------------------------------------------
+
+    def _build_pages(self) -> None:
+        deeds = self._deeds()
+        pages = self._pages()
+        self.actions.add(self.window, shell_specs(deeds), everywhere=True)
+        shown = [(page.page_id, tr(page.title), page.icon_name, f"Ctrl+{n}") for n, page in enumerate(pages, start=1)]
+        self.actions.add(self.window, page_specs(deeds, shown), everywhere=True)
+        for number, page in enumerate(pages, start=1):
+            self.window.add_page(page, shortcut=f"Ctrl+{number}")
+        self.window.rail.add_action(self.actions.action("store.import"))
+        self.window.rail.add_action(self.actions.action("palette.open"))
+        self.window.build_menus()
+
+    def _pages(self) -> tuple[Page, ...]:
+        vault = PublishPage(PublishViewModel(self.host, self.notices, self.preferences, self), self.theme)
+        return (vault,)
+
+    def _deeds(self) -> Deeds:
+        return Deeds(
+            new_store=self.flow.choose_new,
+            open_store=self.flow.choose_existing,
+            open_demo=self.flow.open_demo,
+            close_store=self.host.close_store,
+            import_file=self.flow.choose_import,
+            close_window=self._close_window,
+            undo=self.undo.undo,
+            redo=self.undo.redo,
+            can_undo=lambda: self.undo.can_undo,
+            can_redo=lambda: self.undo.can_redo,
+            open_palette=self._open_palette,
+            toggle_inspector=self._toggle_inspector,
+            has_inspector=lambda: self.window.inspector_width > 0,
+            set_theme=self._set_theme,
+            theme_mode=lambda: self.theme.mode,
+            show_page=self.show_page,
+            store_is_open=lambda: self.host.is_open,
+            can_write=lambda: not (self.host.is_open and self.host.read_only),
+            show_log=self._show_log,
+        )
+
+    def _wire(self) -> None:
+        host, window, start = self.host, self.window, self.start_page
+        host.store_opening.connect(self._on_opening)
+        host.store_opened.connect(self._on_opened)
+        host.store_closed.connect(self._on_store_closed)
+        host.open_failed.connect(self._on_open_failed)
+        host.failed.connect(self.notices.show_failure)
+        host.crashed.connect(self.reporter.report)
+        host.changed.connect(self._on_changed)
+        host.indexed.connect(self._on_indexed)
+        host.tasks.started.connect(window.strip.add_task)
+        host.tasks.ended.connect(window.strip.remove_task)
+        self.notices.shown.connect(self._on_notice)
+        self.reporter.reported.connect(self._on_crash)
+        self.undo.changed.connect(self._name_steps)
+        window.page_wanted.connect(self.show_page)
+        window.page_shown.connect(self._on_page_shown)
+        window.file_dropped.connect(self.flow.import_file)
+        window.closing.connect(self._save)
+        start.new_chosen.connect(self.flow.choose_new)
+        start.open_chosen.connect(self.flow.choose_existing)
+        start.import_chosen.connect(self.flow.choose_import)
+        start.demo_chosen.connect(self.flow.open_demo)
+        start.recent_chosen.connect(lambda path: self.flow.open_existing(Path(path)))
+        self.flow.show_memory_wanted.connect(lambda: self.show_page("memory"))
+        self.flow.publish_wanted.connect(lambda: self.show_page("vault"))
+
+    # --- life --------------------------------------------------------------------------------------------------
+
+    def start(self, data_dir: Path | None, *, read_only: bool = False, demo: bool = False) -> None:
+        """Opens the store that was asked for, the last one, or the default one; else the first-run page stays."""
+        if demo:
+            self.flow.open_demo(data_dir)
+        elif data_dir is not None:
+            self.host.open_store(data_dir, read_only=read_only)
+        else:
+            known = [*self.preferences.recent_stores[:1], default_data_dir()]
+            wanted = next((path for path in known if holds_store(path)), None)
+            if wanted is None:
+                self.start_page.focus_first()
+            else:
+                self.host.open_store(wanted, read_only=read_only)
+
+    def close(self) -> None:
+        """Ends threads, saves preferences, puts the hooks back. Call once, after the event loop."""
+        self.host.close()
+        self.preferences.save()
+        self.reporter.uninstall()
+        crash.stop_log()
+
+    def show_page(self, page_id: str) -> None:
+        """Opens a page, if it exists and a store is open."""
+        if self.host.is_open and page_id in self.window.pages:
+            self.window.show_page(page_id)
+
+    def find_entries(self, query: str) -> Sequence[PaletteEntry]:
+        """What the command palette lists for `query`."""
+        entries = [
+            PaletteEntry(spec.title, tr(spec.menu), spec.icon, spec.shortcut, self._runner(spec.id), spec.words)
+            for spec in self.actions.specs()
+            if spec.when() and spec.id != "palette.open"
+        ]
+        entries += [
+            PaletteEntry(
+                agent.agent_id,
+                tr("Agent"),
+                "bot",
+                tr_count("{count} fact", "{count} facts", agent.live),
+                self._agent_opener(agent.agent_id),
+            )
+            for agent in self.agents
+        ]
+        return find(query, entries)
+
+    def _runner(self, action_id: str) -> Callable[[], None]:
+        return lambda: self.actions.run(action_id)
+
+    def _agent_opener(self, agent_id: str) -> Callable[[], None]:
+        def open_agent() -> None:
+            self.show_page("memory")
+            self.window.pages["memory"].open_agent(agent_id)
+
+        return open_agent
+
+    # --- answers -----------------------------------------------------------------------------------------------
+
+    def _on_opening(self) -> None:
+        self.start_page.show_problem("")
+        self.window.strip.show_store(str(self.host.data_dir), badge=tr("opening"))
+
+    def _on_opened(self) -> None:
+        host = self.host
+        assert host.data_dir is not None  # noqa: S101  (an open store has a directory)
+        self.window.strip.show_store(str(host.data_dir), badge=tr("read only") if host.read_only else "")
+        self.window.setWindowTitle(tr("{store} – GrayMatter", store=host.data_dir.name or str(host.data_dir)))
+        self.window.rail.set_pages_enabled(True)
+        self.preferences.remember_store(host.data_dir)
+        wanted = self.preferences.page
+        self.show_page(wanted if wanted in self.window.pages else next(iter(self.window.pages)))
+        self._load_agents()
+        QTimer.singleShot(INDEX_AFTER_MS, self, host.start_indexing)
+
+    def _on_store_closed(self) -> None:
+        self.agents = ()
+        self.window.setWindowTitle("GrayMatter")
+        self.window.strip.show_store(None)
+        self.window.strip.show_indexing(0, 0)
+        self.window.rail.set_pages_enabled(False)
+        self.start_page.show_recent([str(path) for path in self.preferences.recent_stores])
+        self.window.show_start()
+
+    def _on_open_failed(self, error: GrayMatterError) -> None:
+        crash.log.warning("store not opened: %s", error.message)
+        self._on_store_closed()
+        self.start_page.show_problem(sentence_for(error))
+
+    def _on_changed(self) -> None:
+        self._load_agents()
+        self.actions.refresh()
+
+    def _load_agents(self) -> None:
+        self._agents_wanted.take(self.host.read(lambda memory: memory.agents(), self._on_agents))
+
+    def _on_agents(self, agents: tuple[AgentSummary, ...]) -> None:
+        self.agents = agents
+
+    def _on_indexed(self, status: VectorStatus) -> None:
+        self.window.strip.show_indexing(status.embedded, status.pending)
+
+    def _on_notice(self, notice: Notice) -> None:
+        action = (notice.action.label, notice.action.run) if notice.action is not None else None
+        self.window.toasts.show_toast(notice.text, level=notice.level, action=action, lasting=notice.lasting)
+
+    def _on_crash(self, report: str) -> None:
+        if self._crash_dialog is not None:
+            return  # one report is enough to act on; the rest is in the log
+        self._crash_dialog = CrashDialog(self.theme, report, self.window)
+        self._crash_dialog.finished.connect(self._on_crash_closed)
+        self._crash_dialog.open()
+
+    def _on_crash_closed(self) -> None:
+        if self._crash_dialog is not None:
+            self._crash_dialog.deleteLater()
+            self._crash_dialog = None
+
+    def _on_page_shown(self, page_id: str) -> None:
+        self.preferences.page = page_id
+
+    # --- deeds -------------------------------------------------------------------------------------------------
+
+    def _close_window(self) -> None:
+        self.window.close()
+
+    def _open_palette(self) -> None:
+        self.window.palette_popup.open()
+
+    def _toggle_inspector(self) -> None:
+        self.window.set_inspector_width(0 if self.window.inspector_width > 0 else INSPECTOR_WIDTH)
+
+    def _set_theme(self, mode: Mode) -> None:
+        self.preferences.theme = mode
+        self.theme.set_mode(mode)
+
+    def _show_log(self) -> None:
+        if self.log_path is not None:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.log_path)))
+
+    def _name_steps(self) -> None:
+        undo, redo = self.undo.undo_text, self.undo.redo_text
+        self.actions.action("step.undo").setText(tr("Undo: {step}", step=undo) if undo else tr("Undo"))
+        self.actions.action("step.redo").setText(tr("Redo: {step}", step=redo) if redo else tr("Redo"))
+        self.actions.refresh()
+
+    def _restore(self) -> None:
+        geometry = self.preferences.geometry
+        if geometry is not None:
+            self.window.restoreGeometry(geometry)
+        self.window.set_inspector_width(self.preferences.inspector_width)
+        for page_id, page in self.window.pages.items():
+            page.restore_state(self.preferences.page_state(page_id))
+        self.start_page.show_recent([str(path) for path in self.preferences.recent_stores])
+        self.window.rail.set_pages_enabled(False)
+        self.window.show_start()
+
+    def _save(self) -> None:
+        self.preferences.geometry = self.window.saveGeometry()
+        self.preferences.inspector_width = self.window.inspector_width
+        for page_id, page in self.window.pages.items():
+            self.preferences.set_page_state(page_id, page.save_state())
+        self.preferences.save()

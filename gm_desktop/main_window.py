@@ -1,0 +1,245 @@
+"""The window: rail, page with its inspector, activity strip, toasts, palette. It arranges; it decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QMainWindow,
+    QMessageBox,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gm_desktop.action_table import ActionTable
+from gm_desktop.i18n import tr, tr_count
+from gm_desktop.page import Page
+from gm_desktop.theme import Theme
+from gm_desktop.widgets.activity_strip import HEIGHT, ActivityStrip
+from gm_desktop.widgets.basics import rule
+from gm_desktop.widgets.command_palette import CommandPalette, Entry
+from gm_desktop.widgets.rail import NavigationRail
+from gm_desktop.widgets.toasts import ToastStack
+
+MENUS = ("File", "Edit", "View", "Go", "Help")
+INSPECTOR_WIDTH = 340
+MIN_PAGE_WIDTH = 420
+
+
+class PageFrame(QSplitter):
+    """A page and its inspector. Shortcuts of the page work in both."""
+
+    def __init__(self, page: Page) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self.page = page
+        self.inspector = page.inspector()
+        self.setHandleWidth(1)
+        self.setChildrenCollapsible(False)
+        self.addWidget(page)
+        page.setMinimumWidth(MIN_PAGE_WIDTH)
+        self.setStretchFactor(0, 1)
+        if self.inspector is not None:
+            self.addWidget(self.inspector)
+            self.setStretchFactor(1, 0)
+
+    def show_inspector(self, width: int) -> None:
+        """Gives the inspector `width` pixels; 0 closes it."""
+        if self.inspector is not None:
+            self.inspector.setVisible(width > 0)
+            if width > 0:
+                self.setSizes([max(MIN_PAGE_WIDTH, self.width() - width), width])
+
+    def inspector_width(self) -> int | None:
+        """Its width now; None when this page has none or it is closed."""
+        if self.inspector is None or not self.inspector.isVisibleTo(self):
+            return None
+        return self.sizes()[1]
+
+
+class MainWindow(QMainWindow):
+    """The one window. Signals say what the person wants; `app.py` connects them."""
+
+    page_wanted = Signal(str)
+    page_shown = Signal(str)
+    file_dropped = Signal(object)  # Path
+    closing = Signal()
+    first_painted = Signal()
+
+    def __init__(
+        self,
+        theme: Theme,
+        actions: ActionTable,
+        *,
+        start: QWidget,
+        find: Callable[[str], Sequence[Entry]],
+        running_tasks: Callable[[], int],
+    ) -> None:
+        super().__init__()
+        self._theme, self._actions = theme, actions
+        self._frames: dict[str, PageFrame] = {}
+        self._start = start
+        self._running_tasks = running_tasks
+        self._may_close = False
+        self._was_painted = False
+        self._inspector_width = INSPECTOR_WIDTH
+        self._make_widgets(find)
+        self._lay_out()
+        self.rail.chosen.connect(self.page_wanted)
+        self.setAcceptDrops(True)
+        self.setWindowTitle("GrayMatter")
+        self.resize(1280, 800)
+
+    # --- pages -------------------------------------------------------------------------------------------------
+
+    @property
+    def pages(self) -> dict[str, Page]:
+        """Every page by id."""
+        return {page_id: frame.page for page_id, frame in self._frames.items()}
+
+    @property
+    def page_id(self) -> str | None:
+        """The open page; None while the start page shows."""
+        frame = self._stack.currentWidget()
+        return frame.page.page_id if isinstance(frame, PageFrame) else None
+
+    def add_page(self, page: Page, *, shortcut: str) -> None:
+        """Puts a page on the rail and installs its actions."""
+        frame = PageFrame(page)
+        self._frames[page.page_id] = frame
+        self._stack.addWidget(frame)
+        self.rail.add_page(page.page_id, tr(page.title), page.icon_name, shortcut=shortcut)
+        self._actions.add(frame, page.action_specs())
+
+    def show_page(self, page_id: str) -> None:
+        """Opens a page and gives it the keyboard."""
+        self._keep_inspector_width()
+        frame = self._frames[page_id]
+        self._stack.setCurrentWidget(frame)
+        frame.show_inspector(self._inspector_width)
+        self.rail.show_page(page_id)
+        frame.page.activate()
+        self._actions.refresh()
+        self.page_shown.emit(page_id)
+
+    def show_start(self) -> None:
+        """Shows the first-run page instead of a page."""
+        self._stack.setCurrentWidget(self._start)
+        self.rail.show_page(None)
+        self._actions.refresh()
+
+    def set_inspector_width(self, width: int) -> None:
+        """Opens the inspector `width` pixels wide, or closes it with 0."""
+        self._inspector_width = width
+        frame = self._stack.currentWidget()
+        if isinstance(frame, PageFrame):
+            frame.show_inspector(width)
+
+    @property
+    def inspector_width(self) -> int:
+        """The inspector's width in pixels; 0 while it is closed."""
+        self._keep_inspector_width()
+        return self._inspector_width
+
+    def build_menus(self) -> None:
+        """Fills the menu bar from the action table, in the order of installation."""
+        bar = self.menuBar()
+        bar.clear()
+        for name in MENUS:
+            actions = self._actions.in_menu(name)
+            if actions:
+                menu = bar.addMenu(tr(name))
+                menu.setToolTipsVisible(True)
+                menu.addActions(actions)
+                menu.aboutToShow.connect(self._actions.refresh)
+
+    # --- closing, dropping, painting ---------------------------------------------------------------------------
+
+    def close_now(self) -> None:
+        """Closes without asking."""
+        self._may_close = True
+        self.close()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Asks first while tasks run."""
+        running = self._running_tasks()
+        if running and not self._may_close:
+            event.ignore()
+            self._ask_to_close(running)
+            return
+        self._keep_inspector_width()
+        self.closing.emit()
+        event.accept()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """One local file can be dropped anywhere."""
+        if _dropped_file(event) is not None:
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """A dropped file is looked into for an import."""
+        path = _dropped_file(event)
+        if path is not None:
+            event.acceptProposedAction()
+            self.file_dropped.emit(path)
+
+    def event(self, event: QEvent) -> bool:
+        """Notices the first paint."""
+        handled = super().event(event)
+        if event.type() == QEvent.Type.Paint and not self._was_painted:
+            self._was_painted = True
+            self.first_painted.emit()
+        return handled
+
+    def _ask_to_close(self, running: int) -> None:
+        box = QMessageBox(self)
+        box.setIcon(QMessageBox.Icon.NoIcon)
+        box.setWindowTitle(tr("Close GrayMatter"))
+        box.setText(tr_count("{count} task is still running.", "{count} tasks are still running.", running))
+        box.setInformativeText(tr("Closing stops them. What is finished stays, and they can be started again."))
+        stop = box.addButton(tr("Stop and close"), QMessageBox.ButtonRole.DestructiveRole)
+        keep = box.addButton(tr("Keep running"), QMessageBox.ButtonRole.RejectRole)
+        box.setDefaultButton(keep)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        stop.clicked.connect(self.close_now)
+        box.open()
+
+    def _make_widgets(self, find: Callable[[str], Sequence[Entry]]) -> None:
+        self.rail = NavigationRail(self._theme, "GrayMatter")
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._start)
+        self.strip = ActivityStrip(self._theme)
+        self._ground = QWidget()
+        self.toasts = ToastStack(self._theme, self._ground, bottom_px=HEIGHT)
+        self.palette_popup = CommandPalette(self._theme, self._ground, find)
+
+    def _lay_out(self) -> None:
+        middle = QHBoxLayout()
+        middle.setSpacing(0)
+        middle.addWidget(self.rail)
+        middle.addWidget(rule(vertical=True))
+        middle.addWidget(self._stack, 1)
+        layout = QVBoxLayout(self._ground)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(rule())
+        layout.addLayout(middle, 1)
+        layout.addWidget(rule())
+        layout.addWidget(self.strip)
+        self.setCentralWidget(self._ground)
+
+    def _keep_inspector_width(self) -> None:
+        frame = self._stack.currentWidget()
+        width = frame.inspector_width() if isinstance(frame, PageFrame) else None
+        if width and self.isVisible():
+            self._inspector_width = width
+
+
+def _dropped_file(event: QDropEvent) -> Path | None:
+    urls = event.mimeData().urls()
+    return Path(urls[0].toLocalFile()) if len(urls) == 1 and urls[0].isLocalFile() else None

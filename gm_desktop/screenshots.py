@@ -1,0 +1,140 @@
+"""`--screenshots DIR`: every page in both themes, full and empty, as PNG files. Works without a display."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import monotonic
+
+from PySide6.QtCore import QObject, QSize, QTimer
+from PySide6.QtWidgets import QApplication, QWidget
+
+from gm_desktop.app import App, Places
+from gm_desktop.theme import Mode
+from gm_engine.clock import SystemClock
+
+STEP_MS = 40
+SETTLE_MS = 250  # layouts, cursors and hover effects come to rest
+WAIT_S = 90.0
+THEMES: tuple[Mode, ...] = ("light", "dark")
+
+Condition = Callable[[], bool]
+
+
+def take_screenshots(qt: QApplication, target: Path, *, data_dir: Path | None, size: tuple[int, int]) -> int:
+    """Writes the pictures into `target`; returns 0, or 1 when a page did not come to rest (its picture is still made).
+
+    Without `data_dir` a demo store is made up. Preferences, vault and the empty store are temporary.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="graymatter-") as scratch_name:
+        scratch = Path(scratch_name)
+        app = App(qt, places=Places(scratch / "preferences", scratch / "logs"), clock=SystemClock(), theme_mode="light")
+        app.window.resize(QSize(*size))
+        show = _Show(app, target, scratch, data_dir)
+        show.finished.append(qt.exit)
+        app.window.show()
+        QTimer.singleShot(0, show, show.start)
+        code = qt.exec()
+        app.close()
+        app.window.deleteLater()
+    return code
+
+
+class _Show(QObject):
+    """Walks through the program: a generator that yields what to wait for."""
+
+    def __init__(self, app: App, target: Path, scratch: Path, data_dir: Path | None) -> None:
+        super().__init__()
+        self.finished: list[Callable[[int], None]] = []
+        self._app, self._target, self._scratch, self._data_dir = app, target, scratch, data_dir
+        self._pending = -1
+        self._failures: list[str] = []
+        self._script = self._play()
+        self._condition: Condition = lambda: True
+        self._waiting_since_s = monotonic()
+        self._timer = QTimer(self)
+        self._timer.setInterval(STEP_MS)
+        self._timer.timeout.connect(self._on_step)
+
+    def start(self) -> None:
+        """Begins the walk."""
+        self._timer.start()
+
+    def _on_step(self) -> None:
+        if not self._condition():
+            if monotonic() - self._waiting_since_s < WAIT_S:
+                return
+            self._failures.append(f"gave up waiting on {self._app.window.page_id or 'the first page'}")
+        try:
+            self._condition = next(self._script)
+        except StopIteration:
+            self._timer.stop()
+            for line in self._failures:
+                sys.stderr.write(f"{line}\n")
+            for done in self.finished:
+                done(1 if self._failures else 0)
+        self._waiting_since_s = monotonic()
+
+    def _play(self) -> Iterator[Condition]:
+        app, host = self._app, self._app.host
+        yield from self._shoot("welcome")
+        app.flow.open_demo(self._scratch / "demo") if self._data_dir is None else host.open_store(self._data_dir)
+        yield lambda: host.is_open
+        host.start_indexing()
+        yield from self._wait_for_vectors()
+        vault = self._scratch / "vault"
+        vault.mkdir()
+        app.preferences.vault = str(vault)
+        yield from self._pages("")
+        app.window.palette_popup.open()
+        yield from self._shoot("palette")
+        app.window.palette_popup.close_palette()
+        host.close_store()
+        yield lambda: not host.is_open
+        app.flow.open_new(self._scratch / "empty")
+        yield lambda: host.is_open
+        yield from self._pages("-empty")
+
+    def _pages(self, suffix: str) -> Iterator[Condition]:
+        for page_id, page in self._app.window.pages.items():
+            self._app.show_page(page_id)
+            yield page.is_settled
+            if suffix:
+                yield from self._shoot(page_id + suffix)
+                continue
+            page.prepare_screenshot()
+            yield _rest(SETTLE_MS)
+            yield page.is_settled
+            yield from self._shoot(page_id)
+
+    def _shoot(self, name: str) -> Iterator[Condition]:
+        for theme in THEMES:
+            self._app.theme.set_mode(theme)
+            yield _rest(SETTLE_MS)
+            _grab(self._app.window, self._target / f"{name}-{theme}.png")
+
+    def _wait_for_vectors(self) -> Iterator[Condition]:
+        answers: list[int] = [1]
+        until_s = monotonic() + WAIT_S / 2
+        while answers[-1] and monotonic() < until_s:
+            asked = len(answers)
+            self._app.host.read(lambda memory: memory.status().vectors.pending, answers.append)
+            yield _longer_than(answers, asked)
+            yield _rest(SETTLE_MS)
+
+
+def _longer_than(items: list[int], count: int) -> Condition:
+    return lambda: len(items) > count
+
+
+def _rest(ms: int) -> Condition:
+    until_s = monotonic() + ms / 1000
+    return lambda: monotonic() >= until_s
+
+
+def _grab(window: QWidget, path: Path) -> None:
+    if not window.grab().save(str(path)):
+        raise OSError(f"{path} could not be written")

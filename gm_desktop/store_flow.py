@@ -1,0 +1,156 @@
+"""Ways into a store: new, existing, recent, demo, import. Asks, then tells the engine host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from gm_desktop.engine_host import EngineHost
+from gm_desktop.i18n import tr
+from gm_desktop.notices import Notices
+from gm_desktop.paths import default_data_dir, demo_data_dir, holds_store
+from gm_desktop.theme import Theme
+from gm_desktop.viewmodels.importing import Imported, ImportViewModel, can_import
+from gm_desktop.views.import_dialog import ImportDialog
+from gm_engine.clock import Clock
+from gm_engine.progress import CancelToken, Progress
+from gm_engine.records import BALANCED_WEIGHTS
+
+if TYPE_CHECKING:
+    from gm_engine import Memory
+
+
+class StoreFlow(QObject):
+    """Owns the dialogs that lead to an open store, and imports."""
+
+    show_memory_wanted = Signal()
+    publish_wanted = Signal()
+
+    def __init__(
+        self, host: EngineHost, notices: Notices, theme: Theme, *, clock: Clock, window: Callable[[], QWidget]
+    ) -> None:
+        super().__init__()
+        self._host, self._notices, self._theme, self._clock, self._window = host, notices, theme, clock, window
+        self._import_after_open: Path | None = None
+        self._imports: list[ImportViewModel] = []
+        host.store_opened.connect(self._on_opened)
+
+    # --- stores ------------------------------------------------------------------------------------------------
+
+    def choose_new(self) -> None:
+        """Asks for a folder and makes a store there, with the balanced profile."""
+        self._ask_folder(tr("Choose a folder for the new store"), self.open_new)
+
+    def choose_existing(self) -> None:
+        """Asks for the folder of a store."""
+        self._ask_folder(tr("Choose the folder of a store"), self.open_existing)
+
+    def open_new(self, data_dir: Path) -> None:
+        """Makes a store in `data_dir`, or opens the one that is there."""
+        if holds_store(data_dir):
+            self._notices.show(tr("There is a store in this folder already; it was opened as it is."))
+            self._host.open_store(data_dir)
+        else:
+            self._host.open_store(data_dir, prepare=_use_balanced_profile)
+
+    def open_existing(self, data_dir: Path, *, read_only: bool = False) -> None:
+        """Opens the store in `data_dir`; says so when there is none."""
+        if holds_store(data_dir):
+            self._host.open_store(data_dir, read_only=read_only)
+        else:
+            self._notices.show(
+                tr("There is no store in {folder}.", folder=str(data_dir)),
+                level="warning",
+                action=(tr("Make one"), lambda: self.open_new(data_dir)),
+            )
+
+    def open_demo(self, data_dir: Path | None = None) -> None:
+        """Opens the demo, building it first where it does not exist yet."""
+        target = data_dir or demo_data_dir()
+        if holds_store(target):
+            self._host.open_store(target)
+            return
+        clock = self._clock
+
+        def build(progress: Progress, _cancel: CancelToken) -> Path:
+            from gm_engine.demo import build_demo  # only the demo needs it
+
+            build_demo(target, clock=clock, progress=progress)
+            return target
+
+        self._host.run_alone(tr("Making up a demo"), build, self._host.open_store)
+
+    # --- imports -----------------------------------------------------------------------------------------------
+
+    def choose_import(self) -> None:
+        """Asks for a file and looks into it."""
+        dialog = QFileDialog(self._window(), tr("Import a store"))
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters([tr("GrayMatter stores (*.db *.json)"), tr("All files (*)")])
+        dialog.fileSelected.connect(lambda path: self.import_file(Path(path)))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def import_file(self, path: Path) -> None:
+        """Looks into `path` and offers to import it; without an open store, into the default one."""
+        if not can_import(path):
+            text = tr("{name} is not a store. Import takes gray.db or memories.json.", name=path.name)
+            self._notices.show(text, level="warning")
+        elif self._host.read_only:
+            self._notices.show(tr("This store is open for reading only, so nothing can be imported."), level="warning")
+        elif self._host.is_open:
+            self._begin_import(path)
+        else:
+            self._import_after_open = path
+            self._host.open_store(default_data_dir())
+
+    def _on_opened(self) -> None:
+        path, self._import_after_open = self._import_after_open, None
+        if path is not None:
+            self._begin_import(path)
+
+    def _begin_import(self, path: Path) -> None:
+        viewmodel = ImportViewModel(self._host, path, self)
+        dialog = ImportDialog(
+            viewmodel,
+            self._theme,
+            on_show_memory=self.show_memory_wanted.emit,
+            on_publish=self.publish_wanted.emit,
+            parent=self._window(),
+        )
+        self._imports.append(viewmodel)
+
+        def ended() -> None:
+            dialog.deleteLater()
+            if viewmodel in self._imports:
+                self._imports.remove(viewmodel)
+                viewmodel.cancel()
+                viewmodel.deleteLater()
+
+        def told() -> None:
+            state = viewmodel.state
+            if isinstance(state, Imported) and not dialog.isVisible():
+                text = tr("{name} was imported", name=path.name)
+                self._notices.show(text, level="success", action=(tr("Details"), dialog.open))
+
+        dialog.finished.connect(ended)
+        viewmodel.changed.connect(told)
+        viewmodel.look()
+        dialog.open()
+
+    def _ask_folder(self, title: str, then: Callable[[Path], None]) -> None:
+        dialog = QFileDialog(self._window(), title)
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        dialog.fileSelected.connect(lambda path: then(Path(path)))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+
+def _use_balanced_profile(memory: Memory) -> None:
+    memory.set_settings(replace(memory.settings, signal_weights=BALANCED_WEIGHTS))

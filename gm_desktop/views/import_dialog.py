@@ -1,0 +1,140 @@
+"""Import: shows what a file holds before anything is written, then progress, then the result with what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtWidgets import QDialog, QProgressBar, QVBoxLayout, QWidget
+
+from gm_desktop.formatting import duration, number
+from gm_desktop.i18n import tr, tr_count
+from gm_desktop.theme import MARGIN, Theme
+from gm_desktop.viewmodels.importing import Imported, ImportViewModel, Looked, Refused, Waiting
+from gm_desktop.widgets.basics import ElidedLabel, push_button, row, text_label
+from gm_desktop.widgets.import_report import ImportTable
+
+
+class ImportDialog(QDialog):
+    """A view of one import. Hiding it leaves the import running; the window's strip shows it."""
+
+    def __init__(
+        self,
+        viewmodel: ImportViewModel,
+        theme: Theme,
+        *,
+        on_show_memory: Callable[[], None],
+        on_publish: Callable[[], None],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._viewmodel, self._theme = viewmodel, theme
+        self._on_show_memory, self._on_publish = on_show_memory, on_publish
+        self._make_widgets()
+        viewmodel.changed.connect(self._show_state)
+        self._show_state()
+
+    def _make_widgets(self) -> None:
+        self.setWindowTitle(tr("Import"))
+        self.setMinimumWidth(520)
+        self._title = text_label("", "title")
+        self._path = ElidedLabel(str(self._viewmodel.path), middle=True, theme=self._theme)
+        self._path.setToolTip(str(self._viewmodel.path))
+        self._body = QVBoxLayout()
+        self._body.setSpacing(12)
+        self._buttons = row(1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        layout.setSpacing(6)
+        layout.addWidget(self._title)
+        layout.addWidget(self._path)
+        layout.addSpacing(12)
+        layout.addLayout(self._body, 1)
+        layout.addSpacing(12)
+        layout.addLayout(self._buttons)
+
+    def _show_state(self) -> None:
+        state = self._viewmodel.state
+        match state:
+            case Waiting():
+                self._show_waiting(state)
+            case Looked():
+                self._show_looked(state)
+            case Imported():
+                self._show_imported(state)
+            case Refused():
+                self._title.setText(tr("Import stopped"))
+                self._fill([text_label(state.sentence, wrap=True)], [push_button(tr("Close"), "primary", self.accept)])
+            case None:
+                self._title.setText(tr("Import"))
+
+    def _show_waiting(self, state: Waiting) -> None:
+        self._title.setText(tr("Importing") if state.is_import else tr("Looking into the file"))
+        self._bar = QProgressBar()
+        self._bar.setTextVisible(False)
+        self._bar.setAccessibleName(self._title.text())
+        self._progress = text_label("", "small")
+        buttons = [push_button(tr("Cancel"), "", self._viewmodel.cancel)]
+        if state.is_import:
+            buttons.append(push_button(tr("Continue in the background"), "", self.hide))
+        self._fill([self._bar, self._progress], buttons)
+        state.task.progressed.connect(self._show_progress)
+        self._show_progress()
+
+    def _show_progress(self) -> None:
+        state = self._viewmodel.state
+        if not isinstance(state, Waiting):
+            return
+        task = state.task
+        self._bar.setRange(0, 0 if task.fraction is None else 1000)
+        self._bar.setValue(round((task.fraction or 0.0) * 1000))
+        parts = []
+        if task.total:
+            parts.append(tr("{done} of {total}", done=number(task.done), total=number(task.total)))
+        if task.left_s is not None:
+            parts.append(tr("{time} left", time=duration(task.left_s)))
+        self._progress.setText(" · ".join(parts) or tr("Starting"))
+
+    def _show_looked(self, state: Looked) -> None:
+        summary = state.summary
+        self._title.setText(tr("Ready to import") if summary.new else tr("Nothing new in this file"))
+        table = ImportTable(self._theme, summary.counts, summary.skipped, new_label=tr("New here"))
+        what = tr("Records that are here already stay as they are. An import can be undone from the Edit menu.")
+        start = push_button(tr("Import"), "primary", self._viewmodel.start)
+        start.setEnabled(summary.new > 0)
+        buttons = [push_button(tr("Cancel"), "", self.reject), start]
+        self._fill([table, text_label(what, "small", wrap=True)], buttons)
+        start.setFocus()
+
+    def _show_imported(self, state: Imported) -> None:
+        summary = state.summary
+        self._title.setText(tr_count("{count} record arrived", "{count} records arrived", summary.new))
+        table = ImportTable(self._theme, summary.counts, summary.skipped, new_label=tr("Imported"))
+        note = tr("Search by words and dates covers everything now; similarity follows in the background.")
+        self._fill(
+            [table, text_label(note, "small", wrap=True)],
+            [
+                push_button(tr("Close"), "", self.accept),
+                push_button(tr("Publish to Obsidian"), "", self._then(self._on_publish)),
+                push_button(tr("Show memory"), "primary", self._then(self._on_show_memory)),
+            ],
+        )
+
+    def _then(self, act: Callable[[], None]) -> Callable[[], None]:
+        def run() -> None:
+            self.accept()
+            act()
+
+        return run
+
+    def _fill(self, widgets: Sequence[QWidget], buttons: Sequence[QWidget]) -> None:
+        for layout in (self._body, self._buttons):
+            while (item := layout.takeAt(0)) is not None:
+                widget = item.widget()
+                if widget is not None:
+                    widget.hide()
+                    widget.deleteLater()
+        for widget in widgets:
+            self._body.addWidget(widget)
+        self._buttons.addStretch(1)
+        for button in buttons:
+            self._buttons.addWidget(button)

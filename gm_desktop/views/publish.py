@@ -1,0 +1,264 @@
+"""The Vault page: choose a vault and a folder, publish, read what came of it."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlencode
+
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QProgressBar,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gm_desktop.actions import ActionSpec
+from gm_desktop.formatting import duration, number
+from gm_desktop.i18n import tr, tr_count
+from gm_desktop.page import Page
+from gm_desktop.theme import MARGIN, Theme
+from gm_desktop.viewmodels.publish import Published, Publishing, PublishViewModel, Ready, Stopped
+from gm_desktop.widgets.basics import PageHeader, push_button, row, text_label
+
+COLUMN = 720
+SHOWN_BROKEN = 200
+_PARTS = (
+    ("file-text", "A note for every fact", "with its agent, confidence and history as properties, linked both ways"),
+    ("users", "A note for every agent and entity", "so that the graph view shows who knows what about whom"),
+    ("history", "Checkpoints and an index", "the newest states, and Memory as the page to start from"),
+    (
+        "shield-check",
+        "Your own notes stay untouched",
+        "only the chosen folder is written; unchanged notes are left alone",
+    ),
+)
+
+
+class PublishPage(Page):
+    """A form, and below it the state of the run."""
+
+    page_id = "vault"
+    title = "Vault"
+    icon_name = "book-open"
+
+    def __init__(self, viewmodel: PublishViewModel, theme: Theme) -> None:
+        super().__init__()
+        self._viewmodel, self._theme = viewmodel, theme
+        self._shown: object = None
+        self._make_widgets()
+        self._lay_out()
+        self._wire()
+        self._show_state()
+
+    def action_specs(self) -> tuple[ActionSpec, ...]:
+        """Publishing again is one key."""
+        run, can = self._viewmodel.publish, lambda: self._viewmodel.can_publish
+        return (ActionSpec("vault.publish", tr("Publish"), "upload", "Ctrl+Return", can, run, words="obsidian export"),)
+
+    def activate(self) -> None:
+        """The next thing to do has the focus."""
+        (self._publish if self._publish.isEnabled() else self._vault).setFocus()
+
+    def is_settled(self) -> bool:
+        """Whether no run is on its way."""
+        return not self._viewmodel.is_publishing
+
+    def prepare_screenshot(self) -> None:
+        """Publishes to the vault that was chosen."""
+        if isinstance(self._viewmodel.state, Ready):
+            self._viewmodel.publish()
+
+    def _make_widgets(self) -> None:
+        self.setProperty("kind", "surface")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._vault, self._folder = QLineEdit(self._viewmodel.vault), QLineEdit(self._viewmodel.folder)
+        self._vault.setPlaceholderText(tr("The folder that Obsidian opens"))
+        self._vault.setAccessibleName(tr("Vault"))
+        self._folder.setAccessibleName(tr("Folder in the vault"))
+        self._choose = push_button(tr("Choose…"), "", self._on_choose)
+        self._publish = push_button(tr("Publish"), "primary", self._viewmodel.publish)
+        self._publish.setToolTip(tr("Publish ({shortcut})", shortcut="Ctrl+Enter"))
+        self._result = QVBoxLayout()
+        self._result.setSpacing(14)
+
+    def _lay_out(self) -> None:
+        form = QFrame()
+        form.setProperty("kind", "card")
+        grid = QGridLayout(form)
+        grid.setContentsMargins(20, 18, 20, 18)
+        grid.setHorizontalSpacing(12)
+        grid.setVerticalSpacing(10)
+        grid.setColumnStretch(1, 1)
+        for line, (label, field) in enumerate(((tr("Vault"), self._vault), (tr("Folder"), self._folder))):
+            name = text_label(label, "muted")
+            name.setBuddy(field)
+            grid.addWidget(name, line, 0)
+            grid.addWidget(field, line, 1)
+        grid.addWidget(self._choose, 0, 2)
+        grid.addWidget(self._publish, 1, 2)
+        column = QWidget()
+        inner = QVBoxLayout(column)
+        inner.setContentsMargins(MARGIN, 4, MARGIN, MARGIN)
+        inner.setSpacing(24)
+        inner.addWidget(form)
+        inner.addLayout(self._result)
+        inner.addStretch(1)
+        column.setMaximumWidth(COLUMN + 2 * MARGIN)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setWidget(column)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(PageHeader(tr("Vault"), tr("Your memory as linked notes in an Obsidian vault")))
+        layout.addWidget(scroll, 1)
+
+    def _wire(self) -> None:
+        self._vault.textEdited.connect(lambda text: self._viewmodel.choose(vault=text))
+        self._folder.textEdited.connect(lambda text: self._viewmodel.choose(folder=text))
+        self._vault.returnPressed.connect(self._viewmodel.publish)
+        self._viewmodel.changed.connect(self._show_state)
+
+    def _on_choose(self) -> None:
+        dialog = QFileDialog(self, tr("Choose a vault"), self._viewmodel.vault)
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        dialog.fileSelected.connect(self._on_chosen)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _on_chosen(self, path: str) -> None:
+        self._vault.setText(path)
+        self._viewmodel.choose(vault=path)
+
+    def _show_state(self) -> None:
+        self._publish.setEnabled(self._viewmodel.can_publish)
+        state = self._viewmodel.state
+        if state is self._shown:
+            return
+        self._shown = state
+        _clear(self._result)
+        match state:
+            case Ready():
+                self._result.addWidget(_promises(self._theme))
+            case Publishing():
+                self._show_progress_of(state)
+            case Published():
+                self._show_published(state)
+            case Stopped():
+                self._result.addWidget(text_label(state.sentence, "danger", wrap=True))
+
+    def _show_progress_of(self, state: Publishing) -> None:
+        bar, words = QProgressBar(), text_label(tr("Starting"), "small")
+        bar.setTextVisible(False)
+        bar.setAccessibleName(tr("Publishing"))
+        task = state.task
+
+        def show() -> None:
+            if not task.is_running or self._shown is not state:
+                return
+            bar.setRange(0, 0 if task.fraction is None else 1000)
+            bar.setValue(round((task.fraction or 0.0) * 1000))
+            counted = tr("{done} of {total}", done=number(task.done), total=number(task.total)) if task.total else ""
+            left = tr("{time} left", time=duration(task.left_s)) if task.left_s is not None else ""
+            words.setText(" · ".join(part for part in (counted, left) if part) or tr("Starting"))
+
+        task.progressed.connect(show)
+        self._result.addWidget(text_label(tr("Publishing"), "heading"))
+        self._result.addWidget(bar)
+        self._result.addWidget(words)
+        self._result.addLayout(row(push_button(tr("Cancel"), "", self._viewmodel.cancel), 1))
+        show()
+
+    def _show_published(self, state: Published) -> None:
+        title = tr("Published") if state.written or state.removed else tr("Nothing had changed")
+        self._result.addWidget(text_label(title, "heading"))
+        self._result.addLayout(
+            row(
+                _figure(state.written, tr("written")),
+                _figure(state.unchanged, tr("unchanged")),
+                _figure(state.removed, tr("removed")),
+                1,
+                spacing=40,
+            )
+        )
+        self._result.addLayout(self._links(state))
+        if state.broken:
+            lines = "\n".join(f"{link.note}  →  {link.target}" for link in state.broken[:SHOWN_BROKEN])
+            self._result.addWidget(text_label(lines, "small", wrap=True, selectable=True))
+        note = state.vault / state.folder / "Memory.md"
+        self._result.addLayout(
+            row(
+                push_button(tr("Open in Obsidian"), "", lambda: _open_in_obsidian(str(note))),
+                push_button(tr("Show folder"), "", lambda: _show_folder(str(note.parent))),
+                1,
+            )
+        )
+
+    def _links(self, state: Published) -> QHBoxLayout:
+        count = len(state.broken)
+        picture = QLabel()
+        name, role = ("triangle-alert", "warning") if count else ("circle-check", "success")
+        picture.setPixmap(self._theme.pixmap(name, role))
+        broken = tr_count("{count} link leads nowhere", "{count} links lead nowhere", count)
+        return row(picture, text_label(broken if count else tr("Every link was checked and leads to a note")), 1)
+
+
+def _promises(theme: Theme) -> QWidget:
+    box = QWidget()
+    layout = QVBoxLayout(box)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(16)
+    layout.addWidget(text_label(tr("What publishing writes"), "heading"))
+    for icon, title, text in _PARTS:
+        picture = QLabel()
+        picture.setPixmap(theme.pixmap(icon, "accent", 18))
+        words = QVBoxLayout()
+        words.setSpacing(1)
+        words.addWidget(text_label(tr(title), "strong"))
+        words.addWidget(text_label(tr(text), "muted", wrap=True))
+        line = QHBoxLayout()
+        line.setSpacing(14)
+        line.addWidget(picture, 0, Qt.AlignmentFlag.AlignTop)
+        line.addLayout(words, 1)
+        layout.addLayout(line)
+    return box
+
+
+def _figure(value: int, label: str) -> QWidget:
+    box = QWidget()
+    layout = QVBoxLayout(box)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(0)
+    layout.addWidget(text_label(number(value), "figure"))
+    layout.addWidget(text_label(label, "muted"))
+    return box
+
+
+def _open_in_obsidian(path: str) -> None:
+    url = QUrl("obsidian://open")
+    url.setQuery(urlencode({"path": path}, quote_via=quote))
+    QDesktopServices.openUrl(url)
+
+
+def _show_folder(path: str) -> None:
+    QDesktopServices.openUrl(QUrl.fromLocalFile(path))
+
+
+def _clear(layout: QVBoxLayout | QHBoxLayout) -> None:
+    while (item := layout.takeAt(0)) is not None:
+        widget, inner = item.widget(), item.layout()
+        if widget is not None:
+            widget.hide()
+            widget.deleteLater()
+        elif isinstance(inner, QVBoxLayout | QHBoxLayout):
+            _clear(inner)
+            inner.deleteLater()
