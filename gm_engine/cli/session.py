@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gm_engine.memory import Memory
+    from gm_engine.progress import Progress
 
 LEDGER_NAME = "ledger.sqlite"
 PROGRAM = "graymatter"
@@ -85,6 +86,14 @@ class Session:
         else:
             for line in lines:
                 sys.stdout.write(f"{line}\n")
+
+
+def finish_index(memory: Memory, progress: Progress) -> None:
+    """Gives every live text its vector, then brings Chroma up to date, as far as both can be had here."""
+    memory.wait_for_embeddings(progress=progress)
+    total = memory.status().vectors.embedded
+    while memory.index_step():
+        progress(memory.status().vectors.chroma, total, "indexing")
 
 
 def write_json(payload: JsonValue) -> None:

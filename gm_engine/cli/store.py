@@ -9,7 +9,7 @@ import click
 
 from gm_engine.cli.payloads import agent_payload, settings_payload, status_payload
 from gm_engine.cli.plain import plain
-from gm_engine.cli.session import current, shared_options
+from gm_engine.cli.session import current, finish_index, shared_options
 from gm_engine.errors import InvalidInput
 from gm_engine.records import BALANCED_WEIGHTS, AgentSummary, JsonValue, StoreStatus
 
@@ -40,8 +40,9 @@ def init() -> None:
 
 
 @click.command()
+@click.option("--no-wait", is_flag=True, help="Do not compute the vectors now.")
 @shared_options
-def demo() -> None:
+def demo(*, no_wait: bool) -> None:
     """Make a store filled with a made-up team's memory, to look around in."""
     from gm_engine.clock import SystemClock
     from gm_engine.demo import build_demo
@@ -51,6 +52,9 @@ def demo() -> None:
         raise InvalidInput(f"There is a store already in {session.data_dir}; the demo needs a directory of its own.")
     with session.progress() as progress:
         build_demo(session.data_dir, clock=SystemClock(), progress=progress)
+        if not no_wait:
+            with session.writing() as memory:
+                finish_index(memory, progress)
     with session.reading() as memory:
         figures = memory.status()
     session.answer(status_payload(figures), _status_lines(figures))

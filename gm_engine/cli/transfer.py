@@ -12,7 +12,7 @@ import click
 
 from gm_engine.cli.payloads import import_payload
 from gm_engine.cli.plain import plain
-from gm_engine.cli.session import current, shared_options
+from gm_engine.cli.session import current, finish_index, shared_options
 from gm_engine.errors import NotFound
 from gm_engine.progress import CancelToken, Progress
 from gm_engine.records import Counts, JsonValue, Skipped
@@ -51,7 +51,7 @@ def import_(path: Path, *, dry_run: bool, no_wait: bool) -> None:
         else:
             report = memory.import_store(path, progress=progress)
             if not no_wait:
-                memory.wait_for_embeddings(progress=progress)
+                finish_index(memory, progress)
     lines = [
         f"{'would import' if dry_run else 'imported'} {_counts(report.imported)}",
         f"found {_counts(report.found)} in {plain(report.source)}",
