@@ -123,9 +123,17 @@ def _chunks(records: Iterable[T]) -> Iterator[Sequence[T]]:
         yield chunk
 
 
+_HAS_HISTORY = (
+    "SELECT EXISTS(SELECT 1 FROM facts) OR EXISTS(SELECT 1 FROM journal WHERE verb NOT IN ('import', 'undo', 'redo'))"
+)
+
+
 def _rank_as_the_seed(tx: Transaction) -> None:
-    """A store without history is made by this import: no coverage gate, as in the program that it comes from."""
-    if tx.connection.exec_driver_sql("SELECT 1 FROM journal LIMIT 1").first() is None:
+    """A store without history is made by this import: no coverage gate, as in the program that it comes from.
+
+    An import that was undone is no history, so that importing again gives the same store.
+    """
+    if not tx.connection.exec_driver_sql(_HAS_HISTORY).scalar_one():
         save_settings(tx, replace(load_settings(tx.connection), coverage_gate=0.0))
 
 
