@@ -1,0 +1,1 @@
+"""Publishing a store as linked notes into one folder of an Obsidian vault."""

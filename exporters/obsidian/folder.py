@@ -1,0 +1,270 @@
+"""The one folder of a vault that we own: checked before anything is written, scanned once, written atomically."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from exporters.obsidian.manifest import FOLDER, Stamp
+from exporters.obsidian.names import NOTE_SUFFIX, file_name, path_key
+from gm_engine import DiskFull, PublishRefused
+
+if sys.platform != "win32":
+    import fcntl
+
+CONFIG_FOLDER = ".obsidian"
+TRASH = ".trash"
+_TEMPORARY = ".graymatter-write-"
+_SYNC_ALL_ABOVE = 64
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What lies in the folder: every visible file and directory by its path relative to the folder, with `/`."""
+
+    files: Mapping[str, Stamp]
+    directories: frozenset[str]
+    read_only: frozenset[str]
+
+
+class Folder:
+    """A folder inside a vault. Paths given to methods are relative to the folder and use `/`."""
+
+    def __init__(self, vault: Path, name: str) -> None:
+        self.vault = vault
+        self.name = name
+        self.root = vault / name
+        self._written: list[Path] = []
+        self.bytes_written = 0
+
+    # --- reading ---------------------------------------------------------------------------------------------------
+
+    def scan(self) -> Scan:
+        """Every file in the folder; hidden ones are left out, our own leftovers of a killed run are removed.
+
+        Raises `PublishRefused` for a vault inside the folder and for links that leave it.
+        """
+        files: dict[str, Stamp] = {}
+        directories: set[str] = set()
+        read_only: set[str] = set()
+        pending = [""]
+        while pending:
+            directory = pending.pop()
+            for entry in _entries(self.root / directory):
+                path = f"{directory}/{entry.name}" if directory else entry.name
+                if entry.is_symlink():
+                    self._check_link(path)
+                elif entry.name.startswith("."):
+                    self._check_hidden(entry, path)
+                elif entry.is_dir(follow_symlinks=False):
+                    pending.append(path)
+                    directories.add(path)
+                else:
+                    found = entry.stat(follow_symlinks=False)
+                    files[path] = Stamp(found.st_size, found.st_mtime_ns, found.st_ino)
+                    if not found.st_mode & stat.S_IWUSR:
+                        read_only.add(path)
+        return Scan(files, frozenset(directories), frozenset(read_only))
+
+    def _check_link(self, path: str) -> None:
+        target = (self.root / path).resolve()
+        if not target.is_relative_to(self.root):
+            raise PublishRefused(f"{self.name}/{path} is a link that leads out of the folder.", path=path)
+
+    def _check_hidden(self, entry: os.DirEntry[str], path: str) -> None:
+        if entry.name == CONFIG_FOLDER:
+            raise PublishRefused(f"{self.name}/{path} belongs to another vault inside the folder.", path=path)
+        if entry.name.startswith(_TEMPORARY):
+            Path(entry.path).unlink(missing_ok=True)
+
+    def read(self, path: str, size: int = -1) -> bytes | None:
+        """The content of a file, or its first `size` bytes; None when it is missing."""
+        try:
+            with (self.root / path).open("rb") as file:
+                return file.read(size)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def stamp(self, path: str) -> Stamp | None:
+        """The present stamp of a file; None when it is missing."""
+        try:
+            found = (self.root / path).lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return Stamp(found.st_size, found.st_mtime_ns, found.st_ino)
+
+    # --- writing ---------------------------------------------------------------------------------------------------
+
+    def write(self, path: str, data: bytes) -> Stamp:
+        """Replaces a file by `data` in one step: a reader sees the old or the new content, whatever happens.
+
+        Raises `DiskFull` or `PublishRefused`; the old file is then untouched.
+        """
+        target = self.root / path
+        temporary = target.parent / f"{_TEMPORARY}{os.getpid()}"
+        with _clear_errors(f"{self.name}/{path}"):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                found = _write_new(temporary, data)
+                temporary.replace(target)
+            except OSError:
+                temporary.unlink(missing_ok=True)
+                raise
+        self._written.append(target)
+        self.bytes_written += len(data)
+        return Stamp(found.st_size, found.st_mtime_ns, found.st_ino)
+
+    def rename(self, old: str, new: str) -> None:
+        """Moves a file inside the folder to a free path."""
+        with _clear_errors(f"{self.name}/{new}"):
+            (self.root / new).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / old).rename(self.root / new)
+
+    def discard(self, path: str) -> None:
+        """Moves a file to the vault's `.trash`, under a free name there; nothing is deleted."""
+        relative = PurePosixPath(self.name, path)
+        target = self.vault / TRASH / relative
+        number = 0
+        while os.path.lexists(target):
+            number += 1
+            target = (self.vault / TRASH / relative).with_name(f"{relative.stem} {number}{relative.suffix}")
+        with _clear_errors(f"{TRASH}/{relative}"):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (self.root / path).rename(target)
+
+    def sync(self) -> None:
+        """Brings everything written so far to the disk."""
+        if len(self._written) > _SYNC_ALL_ABOVE and sys.platform != "win32":
+            os.sync()
+        else:
+            for path in self._written:
+                _sync(path)
+            for directory in {path.parent for path in self._written}:
+                _sync(directory)
+        self._written.clear()
+
+
+def open_folder(vault: Path, name: str) -> Folder:
+    """The folder `name` of `vault`, both created if missing. Raises `PublishRefused` when it cannot be published to."""
+    parts = PurePosixPath(name.replace("\\", "/")).parts
+    if not parts or any(
+        part in ("..", "/") or part.startswith(".") or file_name(part, limit=200) != part for part in parts
+    ):
+        raise PublishRefused(f"{name!r} is no folder name inside a vault.", folder=name)
+    with _clear_errors(str(vault)):
+        vault.mkdir(parents=True, exist_ok=True)
+        root = vault.resolve()
+        for outer in root.parents:
+            if (outer / CONFIG_FOLDER).is_dir():
+                raise PublishRefused(f"{vault} lies inside the vault {outer}: choose that one.", vault=str(vault))
+        folder = Folder(root, "/".join(parts))
+        target = root
+        for part in parts:
+            target /= part
+            if target.is_symlink() and not target.resolve().is_relative_to(root):
+                raise PublishRefused(f"{target} is a link that leads out of the vault.", path=str(target))
+        if not folder.root.is_dir():
+            _check_writable(next(path for path in folder.root.parents if path.exists()))
+            folder.root.mkdir(parents=True, exist_ok=True)
+        folder.root = folder.root.resolve()
+        if (folder.root / CONFIG_FOLDER).exists():
+            raise PublishRefused(f"{folder.root} is a vault itself.", path=str(folder.root))
+        _check_writable(folder.root)
+        if (folder.root / FOLDER).is_symlink():
+            raise PublishRefused(f"{folder.root / FOLDER} is a link.", path=FOLDER)
+    return folder
+
+
+def _check_writable(path: Path) -> None:
+    if not os.access(path, os.W_OK) or not path.stat().st_mode & 0o222:
+        raise PublishRefused(f"{path} is read-only.", path=str(path))
+
+
+@contextmanager
+def locked(folder: Folder) -> Iterator[None]:
+    """Holds the folder against other publishes of this machine. Raises `PublishRefused` when one is running."""
+    if sys.platform == "win32":  # pragma: no cover — there, replacing an open file fails by itself
+        yield
+        return
+    handle = os.open(folder.root, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):  # else the file system has no locks
+            os.close(handle)
+            raise PublishRefused("Another program is publishing to this folder.", folder=folder.name) from error
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
+def notes_elsewhere(folder: Folder) -> Iterator[tuple[str, bytes]]:
+    """Notes of the vault outside the folder, as (path from the vault's root, first bytes)."""
+    own = path_key(folder.name)
+    pending = [""]
+    while pending:
+        directory = pending.pop()
+        for entry in _entries(folder.vault / directory):
+            path = f"{directory}/{entry.name}" if directory else entry.name
+            if entry.name.startswith(".") or entry.is_symlink() or path_key(path) == own:
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(path)
+            elif path_key(path).endswith(NOTE_SUFFIX):
+                with Path(entry.path).open("rb") as file:
+                    yield path, file.read(32_768)
+
+
+def _entries(directory: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(directory) as found:
+            return sorted(found, key=lambda entry: entry.name)
+    except FileNotFoundError:
+        return []
+
+
+def _write_new(path: Path, data: bytes) -> os.stat_result:
+    """Writes a file of ours, never through a link, and returns its state."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o644)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(handle, view) :]
+        return os.fstat(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync(path: Path) -> None:
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return  # directories cannot be opened everywhere
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno in _FULL:
+            raise
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _clear_errors(path: str) -> Iterator[None]:
+    """Turns what the system says into errors that a person can act on."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise DiskFull(
+                f"The disk is full; {path} was not written. What was written before is kept.", path=path
+            ) from error
+        raise PublishRefused(f"{path} cannot be written: {error.strerror or error}.", path=path) from error

@@ -1,0 +1,65 @@
+"""Wikilinks by path from the vault's root, and the check that they lead somewhere, by Obsidian's rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from exporters.obsidian.names import NOTE_SUFFIX, path_key, title_of
+from exporters.obsidian.text import visible
+
+_SHOWN: dict[int, str | None] = {
+    **{ord(char): safe for char, safe in zip("[]|`<>$\\#", "()¦'‹›＄＼＃", strict=True)},
+    **dict.fromkeys(
+        (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+    ),  # they would turn the line around
+}
+_FIELD = re.compile(":{2,}")
+_COMMENT = re.compile("%{2,}")
+_LINK = re.compile(r"(?<!\\)\[\[([^\[\]\n]+)\]\]")
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenLink:
+    """A link that was written into `note` (a path in the vault) and that leads nowhere."""
+
+    note: str
+    target: str
+
+
+def shown(text: str, limit: int = 60) -> str:
+    """`text` as the visible half of a link: one line, without characters that end a link or mean something in it."""
+    title = title_of(visible(text[: 8 * limit]), limit)
+    return _COMMENT.sub("%", _FIELD.sub(":", title)).translate(_SHOWN) or "…"
+
+
+def wikilink(path: str, text: str) -> str:
+    """A link to the note at `path` (from the vault's root, with extension), shown as `text` (already `shown`)."""
+    return f"[[{path.removesuffix(NOTE_SUFFIX)}|{text}]]"
+
+
+def link_targets(markdown: str) -> Iterator[str]:
+    """The targets of the wikilinks and embeds in `markdown`, without what is shown and without headings or blocks."""
+    for match in _LINK.finditer(markdown):
+        yield match[1].partition("|")[0].partition("#")[0].strip()
+
+
+class VaultIndex:
+    """Resolves links by path from the vault's root: case-insensitive, a note's extension may be left out."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._keys = {path_key(path) for path in paths}
+
+    def resolves(self, target: str) -> bool:
+        """Whether `target` is a file. An empty target is the note itself."""
+        if not target:
+            return True
+        key = path_key(target.lstrip("/"))
+        return key in self._keys or key + NOTE_SUFFIX in self._keys
+
+    def broken(self, note: str, markdown: str) -> Iterator[BrokenLink]:
+        """The links in `markdown`, the content of `note`, that lead nowhere."""
+        for target in link_targets(markdown):
+            if not self.resolves(target):
+                yield BrokenLink(note, target)

@@ -1,0 +1,121 @@
+"""What was published last: the path of every note, and what it held when it was written.
+
+`.graymatter/manifest.json` is the base of every later comparison. `.graymatter/files.json` beside it only saves work:
+it remembers size, time and inode of files whose content is known, so that unchanged notes need not be read. Losing
+either costs nothing but time: notes carry their id and the hash of their managed part.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from gm_engine import PublishRefused
+
+FOLDER = ".graymatter"
+MANIFEST = f"{FOLDER}/manifest.json"
+FILES = f"{FOLDER}/files.json"
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One published note. Hashes are hexadecimal.
+
+    `path` is relative to the folder; with a leading `/` it is relative to the vault: a person moved the note out.
+    `wanted` is the path without number and extension that the title asked for; empty: a person chose the place. `seq`
+    is the journal seq of the state shown (0 where a note shows many records). `content` is the hash of the whole file
+    as last written or accepted, `managed` that of the part we own, `rendered` that of the note as we would write it
+    alone: equal to `content` where nobody added anything.
+    """
+
+    path: str
+    wanted: str
+    seq: int
+    content: str
+    managed: str
+    rendered: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentNames:
+    """The folder name and the tag that an agent was given; they stay when other agents come and go."""
+
+    folder: str
+    tag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Size in bytes, modification time in nanoseconds and inode of a file."""
+
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+@dataclass(slots=True)
+class Manifest:
+    """The notes by `mem_id`, the names of agents by agent id."""
+
+    notes: dict[str, Entry] = field(default_factory=dict)
+    agents: dict[str, AgentNames] = field(default_factory=dict)
+
+    def dump(self, seq: int) -> bytes:
+        """The manifest as JSON, one note a line, the same bytes for the same content. `seq` is the store's last."""
+        notes = ",\n".join(
+            json.dumps({"id": key, **asdict(entry)}, ensure_ascii=False) for key, entry in sorted(self.notes.items())
+        )
+        agents = {key: asdict(names) for key, names in sorted(self.agents.items())}
+        head = json.dumps({"version": _VERSION, "seq": seq, "agents": agents}, ensure_ascii=False)[:-1]
+        return f'{head}, "notes": [\n{notes}\n]}}\n'.encode()
+
+
+def load_manifest(data: bytes | None) -> Manifest:
+    """The manifest in `data`; empty when there is none or it is damaged (notes are then recognised by themselves).
+
+    Raises `PublishRefused` when a newer program wrote it.
+    """
+    record = _record(data)
+    version = record.get("version", _VERSION)
+    if not isinstance(version, int) or version > _VERSION:
+        raise PublishRefused("The vault was published by a newer program. Update this one first.", version=version)
+    try:
+        return Manifest(
+            notes={note.pop("id"): Entry(**note) for note in record.get("notes", [])},
+            agents={key: AgentNames(**names) for key, names in record.get("agents", {}).items()},
+        )
+    except (TypeError, KeyError, AttributeError):
+        return Manifest()
+
+
+def dump_files(stamps: Mapping[str, Stamp]) -> bytes:
+    """The stamps by path as JSON."""
+    return json.dumps({path: [s.size, s.mtime_ns, s.inode] for path, s in sorted(stamps.items())}).encode()
+
+
+def load_files(data: bytes | None) -> dict[str, Stamp]:
+    """The stamps in `data`; none when it is missing or damaged."""
+    try:
+        return {path: Stamp(*_integers(values)) for path, values in _record(data).items()}
+    except (TypeError, ValueError):
+        return {}
+
+
+def _integers(values: Iterable[object]) -> tuple[int, int, int]:
+    size, mtime_ns, inode = values
+    if not (isinstance(size, int) and isinstance(mtime_ns, int) and isinstance(inode, int)):
+        raise TypeError("a stamp is three integers")
+    return size, mtime_ns, inode
+
+
+def _record(data: bytes | None) -> dict[str, Any]:
+    if data is None:
+        return {}
+    try:
+        record = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return record if isinstance(record, dict) else {}

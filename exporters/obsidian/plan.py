@@ -1,0 +1,71 @@
+"""What a publish will do, decided before anything is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from exporters.obsidian.compare import Step, compare
+from exporters.obsidian.contents import read_contents
+from exporters.obsidian.finding import Found, find_notes
+from exporters.obsidian.folder import Folder
+from exporters.obsidian.layout import Layout, fact_key, in_vault, lay_out
+from exporters.obsidian.manifest import FILES, MANIFEST, Manifest, Stamp, load_files, load_manifest
+from exporters.obsidian.maps import render_all
+from exporters.obsidian.notes import Renderer
+from gm_engine import CancelToken, Memory, Progress
+
+_EVERY = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One step a note, in the order of writing.
+
+    `orphans` maps ids of notes whose fact is retired or whose record is gone to their paths (as in `Entry`). `seq` is
+    the store's last journal seq when it was read. `manifest` and `stamps` are as they were found.
+    """
+
+    folder: Folder
+    layout: Layout
+    found: Found
+    manifest: Manifest
+    stamps: dict[str, Stamp]
+    steps: tuple[Step, ...]
+    orphans: dict[str, str]
+    seq: int
+
+    def vault_path(self, path: str) -> str:
+        """A path as in `Entry` as a path from the vault's root."""
+        return in_vault(self.folder.name, path)
+
+
+def make_plan(
+    memory: Memory, folder: Folder, *, progress: Progress, cancel: CancelToken, remove_orphans: bool = False
+) -> Plan:
+    """Reads the store and the folder and decides every step; writes nothing.
+
+    With `remove_orphans` retired facts keep no note. Raises `PublishRefused` or `Cancelled`.
+    """
+    manifest = load_manifest(folder.read(MANIFEST))
+    stamps = load_files(folder.read(FILES))
+    scan = folder.scan()
+    contents = read_contents(memory, progress=progress, cancel=cancel)
+    found = find_notes(folder, scan, manifest, stamps, cancel=cancel)
+    present = {key: note.path for key, note in found.notes.items()}
+    retired = [key for fact in contents.facts.values() if fact.is_superseded and (key := fact_key(fact.id)) in present]
+    orphans = {key: present[key] for key in retired}
+    if remove_orphans:
+        for key in retired:
+            del present[key]
+    taken = (*scan.files, *scan.directories)
+    layout = lay_out(contents, manifest, folder=folder.name, present=present, taken=taken)
+    orphans.update((key, note.path) for key, note in found.notes.items() if key not in layout.places)
+    steps: list[Step] = []
+    for number, note in enumerate(render_all(Renderer(contents, layout))):
+        if number % _EVERY == 0:
+            cancel.check()
+            progress(number, len(layout.places), "Comparing notes")
+        there = found.notes.get(note.key)
+        known = stamps.get(there.path) if there is not None else None
+        steps.append(compare(note, folder, there, known=known, entry=manifest.notes.get(note.key)))
+    return Plan(folder, layout, found, manifest, stamps, tuple(steps), orphans, contents.seq)

@@ -1,0 +1,127 @@
+"""Publishing a store into a folder of an Obsidian vault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporters.obsidian.compare import LEFT_ALONE
+from exporters.obsidian.folder import locked, open_folder
+from exporters.obsidian.links import BrokenLink, VaultIndex
+from exporters.obsidian.plan import Plan, make_plan
+from exporters.obsidian.writing import Writer
+from gm_engine import CancelToken, GrayMatterError, Memory, Progress, no_progress
+
+
+@dataclass(frozen=True, slots=True)
+class LeftAlone:
+    """A note that was not written, and why: `edited`, `conflict`, `unreadable`, `elsewhere`, `read-only`, `double`."""
+
+    note: str
+    status: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PublishReport:
+    """What a publish did. Counts are of notes; paths are from the vault's root.
+
+    `written` counts new and changed notes, `moved` those renamed after their title, `removed` those put into the
+    vault's `.trash` (only with consent). `orphaned` are notes that stayed although their fact is retired or gone.
+    """
+
+    vault: str
+    written: int
+    unchanged: int
+    removed: int
+    broken_links: tuple[BrokenLink, ...]
+    moved: int = 0
+    orphaned: tuple[str, ...] = ()
+    left: tuple[LeftAlone, ...] = ()
+
+
+class ObsidianExporter:
+    """The entry point `obsidian` of the group `graymatter.exporters`."""
+
+    name = "obsidian"
+
+    def export(
+        self,
+        memory: Memory,
+        target: Path,
+        *,
+        folder: str = "Memory",
+        progress: Progress = no_progress,
+        cancel: CancelToken | None = None,
+    ) -> PublishReport:
+        """Publishes the store into the vault `target`; see `publish`."""
+        return publish(memory, target, folder=folder, progress=progress, cancel=cancel)
+
+
+def publish(
+    memory: Memory,
+    vault: Path,
+    *,
+    folder: str = "Memory",
+    progress: Progress = no_progress,
+    cancel: CancelToken | None = None,
+    remove_orphans: bool = False,
+) -> PublishReport:
+    """Publishes every live fact, agent, entity and checkpoint as notes into `folder` of `vault`.
+
+    Nothing outside the folder is written; what a person wrote into a note stays; a note whose managed part was edited
+    is left alone and reported. Publishing the same store again writes nothing. `remove_orphans` is the consent to move
+    notes of retired or gone facts into the vault's `.trash`. Raises `PublishRefused`, `DiskFull` or `Cancelled`; every
+    note is then whole, and the next publish finishes the work.
+    """
+    token = cancel or CancelToken()
+    place = open_folder(vault, folder)
+    with locked(place):
+        plan = make_plan(memory, place, progress=progress, cancel=token, remove_orphans=remove_orphans)
+        writer = Writer(plan)
+        try:
+            writer.write_notes(progress=progress, cancel=token)
+            if remove_orphans:
+                writer.discard_orphans()
+        except GrayMatterError:
+            writer.save_what_can_be_saved()
+            raise
+        writer.save()
+        progress(len(plan.steps), len(plan.steps), "Checking links")
+        return _report(plan, writer, vault=vault, remove_orphans=remove_orphans)
+
+
+def _report(plan: Plan, writer: Writer, *, vault: Path, remove_orphans: bool) -> PublishReport:
+    doubles = (
+        LeftAlone(plan.vault_path(path), "double", f"it has the id {key} of another note")
+        for path, key in plan.found.doubles
+    )
+    left = (
+        LeftAlone(
+            plan.vault_path(step.present.path if step.present else step.note.place.path), step.status, step.reason
+        )
+        for step in writer.done
+        if step.status in LEFT_ALONE
+    )
+    return PublishReport(
+        vault=str(vault),
+        written=sum(step.data is not None for step in writer.done),
+        unchanged=sum(step.status == "unchanged" and not step.is_moved for step in writer.done),
+        removed=writer.removed,
+        broken_links=tuple(_broken_links(plan, writer)),
+        moved=sum(step.is_moved and step.status not in LEFT_ALONE for step in writer.done),
+        orphaned=() if remove_orphans else tuple(sorted(plan.vault_path(path) for path in plan.orphans.values())),
+        left=(*doubles, *left),
+    )
+
+
+def _broken_links(plan: Plan, writer: Writer) -> Iterator[BrokenLink]:
+    """Every link of the notes that are as we wrote them, against the files that are there now."""
+    folder = plan.folder
+    paths = [f"{folder.name}/{path}" for path in folder.scan().files]
+    paths += [note.path[1:] for note in plan.found.notes.values() if note.path.startswith("/")]
+    index = VaultIndex(paths)
+    for step in writer.done:
+        if step.status not in LEFT_ALONE:
+            yield from index.broken(plan.layout.vault_path(step.note.key), step.note.block)

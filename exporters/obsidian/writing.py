@@ -1,0 +1,103 @@
+"""Carrying out a plan: each note whole or not at all, the manifest after everything is on the disk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from exporters.obsidian.compare import LEFT_ALONE, Step
+from exporters.obsidian.manifest import FILES, MANIFEST, Entry, Manifest, Stamp, dump_files
+from exporters.obsidian.plan import Plan
+from gm_engine import CancelToken, GrayMatterError, Progress
+
+_EVERY = 32
+_STALE_STAMPS = 200
+
+
+@dataclass(slots=True)
+class Writer:
+    """Writes the notes of one plan. `done` are the steps as they were carried out."""
+
+    plan: Plan
+    done: list[Step] = field(default_factory=list)
+    removed: int = 0
+    _manifest: Manifest = field(init=False)
+    _stamps: dict[str, Stamp] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._manifest = Manifest(dict(self.plan.manifest.notes), dict(self.plan.layout.agents))
+        self._stamps = {
+            entry.path: stamp
+            for entry in self.plan.manifest.notes.values()
+            if (stamp := self.plan.stamps.get(entry.path)) is not None
+        }
+
+    def write_notes(self, *, progress: Progress, cancel: CancelToken) -> None:
+        """Renames and writes what the plan says. A note that changed since the plan was made is left alone."""
+        for number, step in enumerate(self.plan.steps):
+            if number % _EVERY == 0:
+                cancel.check()
+                progress(number, len(self.plan.steps), "Writing notes")
+            self.done.append(self._carry_out(step))
+
+    def _carry_out(self, step: Step) -> Step:
+        folder, note = self.plan.folder, step.note
+        there = step.present
+        path = note.place.path if there is None else there.path
+        touched = step.data is not None or step.is_moved
+        if touched and folder.stamp(path) != (None if there is None else there.stamp):
+            step = replace(step, status="conflict", data=None, reason="it was changed while publishing")
+        if step.status in LEFT_ALONE:
+            self._keep(step, path)
+            return step
+        if step.is_moved and there is not None:
+            if folder.stamp(note.place.path) is not None:
+                step = replace(step, status="conflict", data=None, reason="its new name is in use")
+                self._keep(step, path)
+                return step
+            folder.rename(path, note.place.path)
+            self._stamps.pop(path, None)
+        stamp = there.stamp if there is not None else None
+        if step.data is not None:
+            stamp = folder.write(note.place.path, step.data)
+        entry = Entry(note.place.path, note.place.wanted, note.seq, step.content, note.seal, step.rendered)
+        self._manifest.notes[note.key] = entry
+        if stamp is not None:
+            self._stamps[note.place.path] = stamp
+        return step
+
+    def _keep(self, step: Step, path: str) -> None:
+        """A note that is left alone keeps its base; only where it lies is remembered."""
+        entry = self._manifest.notes.get(step.note.key)
+        wanted = step.note.place.wanted if not step.is_moved else ""
+        if entry is None:
+            entry = Entry(path, wanted, 0, content="", managed="", rendered="")
+        self._manifest.notes[step.note.key] = replace(entry, path=path)
+
+    def discard_orphans(self) -> None:
+        """Moves the plan's orphans that lie in the folder to the vault's trash; edited ones as well, they are kept."""
+        for key, path in sorted(self.plan.orphans.items()):
+            if path.startswith("/"):
+                continue
+            self.plan.folder.discard(path)
+            self._manifest.notes.pop(key, None)
+            self._stamps.pop(path, None)
+            self.removed += 1
+
+    def save(self) -> None:
+        """Brings the notes to the disk, then the manifest; files that would not change are not written."""
+        folder = self.plan.folder
+        unchanged = self._manifest == self.plan.manifest
+        folder.sync()
+        if not unchanged:
+            folder.write(MANIFEST, self._manifest.dump(self.plan.seq))
+            folder.sync()
+        stale = sum(self.plan.stamps.get(path) != stamp for path, stamp in self._stamps.items())
+        if not unchanged or stale > _STALE_STAMPS:
+            folder.write(FILES, dump_files(self._stamps))
+
+    def save_what_can_be_saved(self) -> None:
+        """After a failure: remembers what was written, if there is room for it; the next publish works without."""
+        try:
+            self.save()
+        except GrayMatterError:
+            return
