@@ -59,6 +59,7 @@ class App(QObject):
         self.undo = UndoController(self.host, self.notices, self)
         self.actions = ActionTable(self.theme, self)
         self.flow = StoreFlow(self.host, self.notices, self.theme, clock=clock, window=lambda: self.window)
+        self.publishing = PublishViewModel(self.host, self.notices, self.preferences, self)
         self.start_page = FirstRunView(self.theme)
         self.agents: tuple[AgentSummary, ...] = ()
         self._agents_wanted = Latest()
@@ -90,8 +91,7 @@ class App(QObject):
         self.window.build_menus()
 
     def _pages(self) -> tuple[Page, ...]:
-        vault = PublishPage(PublishViewModel(self.host, self.notices, self.preferences, self), self.theme)
-        return (vault,)
+        return (PublishPage(self.publishing, self.theme),)
 
     def _deeds(self) -> Deeds:
         return Deeds(
@@ -173,9 +173,10 @@ class App(QObject):
 
     def find_entries(self, query: str) -> Sequence[PaletteEntry]:
         """What the command palette lists for `query`."""
+        specs = sorted(self.actions.specs(), key=lambda spec: not spec.id.startswith("page."))
         entries = [
             PaletteEntry(spec.title, tr(spec.menu), spec.icon, spec.shortcut, self._runner(spec.id), spec.words)
-            for spec in self.actions.specs()
+            for spec in specs
             if spec.when() and spec.id != "palette.open"
         ]
         entries += [

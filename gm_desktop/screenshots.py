@@ -87,7 +87,7 @@ class _Show(QObject):
         yield from self._wait_for_vectors()
         vault = self._scratch / "vault"
         vault.mkdir()
-        app.preferences.vault = str(vault)
+        app.publishing.choose(vault=str(vault))
         yield from self._pages("")
         app.window.palette_popup.open()
         yield from self._shoot("palette")
@@ -124,6 +124,7 @@ class _Show(QObject):
             self._app.host.read(lambda memory: memory.status().vectors.pending, answers.append)
             yield _longer_than(answers, asked)
             yield _rest(SETTLE_MS)
+        yield lambda: not self._app.window.strip.is_indexing
 
 
 def _longer_than(items: list[int], count: int) -> Condition:

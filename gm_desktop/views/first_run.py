@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from gm_desktop.i18n import tr
 from gm_desktop.theme import Theme
-from gm_desktop.widgets.basics import push_button, row, text_label
+from gm_desktop.widgets.basics import Picture, push_button, row, text_label
 
 COLUMN = 720
 SHOWN_RECENT = 4
@@ -23,8 +23,6 @@ class Choice(QFrame):
 
     def __init__(self, theme: Theme, icon: str, title: str, text: str) -> None:
         super().__init__()
-        self._theme, self._icon = theme, icon
-        self._picture = QLabel()
         self.setProperty("kind", "choice")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -38,10 +36,8 @@ class Choice(QFrame):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(18, 16, 18, 16)
         layout.setSpacing(14)
-        layout.addWidget(self._picture, 0, Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(Picture(theme, icon, "accent", 20), 0, Qt.AlignmentFlag.AlignTop)
         layout.addLayout(words, 1)
-        self._paint_icon()
-        theme.changed.connect(self._paint_icon)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """A click chooses."""
@@ -54,9 +50,6 @@ class Choice(QFrame):
             self.chosen.emit()
         else:
             super().keyPressEvent(event)
-
-    def _paint_icon(self) -> None:
-        self._picture.setPixmap(self._theme.pixmap(self._icon, "accent", 20))
 
 
 class FirstRunView(QWidget):
@@ -132,8 +125,6 @@ class FirstRunView(QWidget):
         return new, existing, imported, demo
 
     def _lay_out(self) -> None:
-        mark = QLabel()
-        mark.setPixmap(self._theme.pixmap("brain", "accent", 36))
         grid = QGridLayout()
         grid.setSpacing(12)
         for index, choice in enumerate(self._choices):
@@ -145,7 +136,7 @@ class FirstRunView(QWidget):
         inner = QVBoxLayout(column)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(6)
-        inner.addWidget(mark)
+        inner.addWidget(Picture(self._theme, "brain", "accent", 36))
         inner.addSpacing(6)
         inner.addWidget(text_label(tr("See what your agents remember"), "hero"))
         lead = tr("Browse it, ask why a fact came back, correct it, take anything back, publish it as linked notes.")

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QProgressBar,
     QScrollArea,
@@ -25,7 +24,7 @@ from gm_desktop.i18n import tr, tr_count
 from gm_desktop.page import Page
 from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.viewmodels.publish import Published, Publishing, PublishViewModel, Ready, Stopped
-from gm_desktop.widgets.basics import PageHeader, push_button, row, text_label
+from gm_desktop.widgets.basics import PageHeader, Picture, push_button, row, text_label
 
 COLUMN = 720
 SHOWN_BROKEN = 200
@@ -136,11 +135,13 @@ class PublishPage(Page):
         dialog.open()
 
     def _on_chosen(self, path: str) -> None:
-        self._vault.setText(path)
         self._viewmodel.choose(vault=path)
 
     def _show_state(self) -> None:
         self._publish.setEnabled(self._viewmodel.can_publish)
+        for field, text in ((self._vault, self._viewmodel.vault), (self._folder, self._viewmodel.folder)):
+            if field.text() != text:
+                field.setText(text)
         state = self._viewmodel.state
         if state is self._shown:
             return
@@ -205,9 +206,8 @@ class PublishPage(Page):
 
     def _links(self, state: Published) -> QHBoxLayout:
         count = len(state.broken)
-        picture = QLabel()
         name, role = ("triangle-alert", "warning") if count else ("circle-check", "success")
-        picture.setPixmap(self._theme.pixmap(name, role))
+        picture = Picture(self._theme, name, role)
         broken = tr_count("{count} link leads nowhere", "{count} links lead nowhere", count)
         return row(picture, text_label(broken if count else tr("Every link was checked and leads to a note")), 1)
 
@@ -219,8 +219,7 @@ def _promises(theme: Theme) -> QWidget:
     layout.setSpacing(16)
     layout.addWidget(text_label(tr("What publishing writes"), "heading"))
     for icon, title, text in _PARTS:
-        picture = QLabel()
-        picture.setPixmap(theme.pixmap(icon, "accent", 18))
+        picture = Picture(theme, icon, "accent", 18)
         words = QVBoxLayout()
         words.setSpacing(1)
         words.addWidget(text_label(tr(title), "strong"))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Protocol
 
 from PySide6.QtCore import SignalInstance
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QWidget
 
 from gm_desktop.formatting import duration, number
 from gm_desktop.i18n import tr
 from gm_desktop.theme import SPACE, Theme
-from gm_desktop.widgets.basics import ElidedLabel, icon_button, text_label
+from gm_desktop.widgets.basics import ElidedLabel, Picture, icon_button, text_label
 
 HEIGHT = 34
 
@@ -84,7 +84,7 @@ class ActivityStrip(QWidget):
         self._theme = theme
         self._lines: dict[int, TaskLine] = {}
         self.setFixedHeight(HEIGHT)
-        self._picture = QLabel()
+        self._picture = Picture(theme, "database", size=14)
         self._path = ElidedLabel(middle=True, theme=theme)
         self._badge = text_label("", "pill")
         self._indexing = text_label("", "small")
@@ -101,8 +101,6 @@ class ActivityStrip(QWidget):
         layout.addLayout(self._tasks)
         self.show_store(None)
         self.show_indexing(0, 0)
-        self._paint_icon()
-        theme.changed.connect(self._paint_icon)
 
     @property
     def path_text(self) -> str:
@@ -123,6 +121,11 @@ class ActivityStrip(QWidget):
         )
         self._indexing.setToolTip(tr("Search by words and dates already covers everything; similarity follows."))
 
+    @property
+    def is_indexing(self) -> bool:
+        """Whether the state of embeddings is shown."""
+        return self._indexing.isVisibleTo(self)
+
     def add_task(self, task: ShownTask) -> None:
         """Shows a task until `remove_task`."""
         line = TaskLine(self._theme, task)
@@ -135,6 +138,3 @@ class ActivityStrip(QWidget):
         if line is not None:
             line.hide()
             line.deleteLater()
-
-    def _paint_icon(self) -> None:
-        self._picture.setPixmap(self._theme.pixmap("database", "text_muted", 14))

@@ -79,6 +79,25 @@ def row(*items: QWidget | int, spacing: int = SPACE, margins: tuple[int, int, in
     return layout
 
 
+class Picture(QLabel):
+    """An icon that stands alone as decoration, in the theme's colours, now and after a change of theme."""
+
+    def __init__(self, theme: Theme, icon: str, role: str = "text_muted", size: int = 16) -> None:
+        super().__init__()
+        self._theme, self._icon, self._role, self._size = theme, icon, role, size
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._paint_icon()
+        theme.changed.connect(self._paint_icon)
+
+    def show_icon(self, icon: str, role: str | None = None) -> None:
+        """Changes the icon, and its colour if `role` is given."""
+        self._icon, self._role = icon, role or self._role
+        self._paint_icon()
+
+    def _paint_icon(self) -> None:
+        self.setPixmap(self._theme.pixmap(self._icon, self._role, self._size))
+
+
 class ElidedLabel(QWidget):
     """One line of plain text that gives way: cut in the middle (paths) or at the end, whole in its tooltip."""
 
@@ -151,8 +170,7 @@ class EmptyState(QWidget):
 
     def __init__(self, theme: Theme, icon: str, title: str, text: str = "", buttons: Sequence[QWidget] = ()) -> None:
         super().__init__()
-        self._theme, self._icon = theme, icon
-        self._picture = QLabel()
+        self._picture = Picture(theme, icon, "text_faint", self.ICON_PX)
         self._title = text_label(title, "heading")
         self._text = text_label(text, "muted", wrap=True)
         self._title.setAlignment(Qt.AlignmentFlag.AlignHCenter)
@@ -161,16 +179,13 @@ class EmptyState(QWidget):
         self._buttons = QHBoxLayout()
         self._buttons.setSpacing(SPACE)
         self._build(buttons)
-        self._paint_icon()
-        theme.changed.connect(self._paint_icon)
 
     def say(self, icon: str, title: str, text: str = "") -> None:
         """Changes what is said (loading, failed, nothing matches)."""
-        self._icon = icon
+        self._picture.show_icon(icon)
         self._title.setText(title)
         self._text.setText(text)
         self._text.setVisible(bool(text))
-        self._paint_icon()
 
     def _build(self, buttons: Sequence[QWidget]) -> None:
         centre = Qt.AlignmentFlag.AlignHCenter
@@ -187,9 +202,6 @@ class EmptyState(QWidget):
         layout.setAlignment(self._buttons, centre)
         layout.addStretch(3)
         self._text.setVisible(bool(self._text.text()))
-
-    def _paint_icon(self) -> None:
-        self._picture.setPixmap(self._theme.pixmap(self._icon, "text_faint", self.ICON_PX))
 
 
 class WrappedColumn(QWidget):

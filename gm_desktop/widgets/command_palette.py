@@ -95,7 +95,7 @@ class _EntryDelegate(QStyledItemDelegate):
 
     def sizeHint(self, _option: QStyleOptionViewItem, _index: _Index) -> QSize:
         """One comfortable row."""
-        return QSize(WIDTH - 16, ROW)
+        return QSize(0, ROW)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         """Draws a row; the chosen one on a soft ground."""
@@ -149,6 +149,7 @@ class CommandPalette(QFrame):
         self._view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._view.setProperty("kind", "palette")
         self._view.setMouseTracking(True)
+        self._view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 8, 8, 8)
         layout.setSpacing(8)

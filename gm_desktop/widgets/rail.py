@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from gm_desktop.theme import SPACE, Theme
-from gm_desktop.widgets.basics import text_label
+from gm_desktop.widgets.basics import Picture, text_label
 
 WIDTH = 188
 _MARK_PX = 18
+_ICON_SLOT = 26  # wider than the icon: room between it and the text
 
 
 class NavigationRail(QWidget):
@@ -24,7 +25,7 @@ class NavigationRail(QWidget):
         self._buttons: dict[str, QToolButton] = {}
         self._icons: dict[str, str] = {}
         self._group = QButtonGroup(self)
-        self._mark = QLabel()
+        self._mark = Picture(theme, "brain", "accent", _MARK_PX)
         self.setFixedWidth(WIDTH)
         self._pages, self._actions = QVBoxLayout(), QVBoxLayout()
         self._build(title)
@@ -84,12 +85,11 @@ class NavigationRail(QWidget):
         button.setAccessibleName(title)
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        button.setIconSize(QSize(16, 16))
+        button.setIconSize(QSize(_ICON_SLOT, 16))
         button.setFixedHeight(34)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         return button
 
     def _paint_icons(self) -> None:
-        self._mark.setPixmap(self._theme.pixmap("brain", "accent", _MARK_PX))
         for page_id, button in self._buttons.items():
             button.setIcon(self._theme.icon(self._icons[page_id], "accent" if button.isChecked() else "text_muted"))

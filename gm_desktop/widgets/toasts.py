@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QFrame, QGraphicsDropShadowEffect, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGraphicsDropShadowEffect, QHBoxLayout, QVBoxLayout, QWidget
 
 from gm_desktop.i18n import tr
 from gm_desktop.theme import SPACE, Theme
-from gm_desktop.widgets.basics import icon_button, push_button, text_label
+from gm_desktop.widgets.basics import Picture, icon_button, push_button, text_label
 
 SHOWN_MS = 6_000
 AT_MOST = 3
@@ -40,7 +40,7 @@ class Toast(QFrame):
         self.text = text
         self.setProperty("kind", "toast")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._picture, self._icon = QLabel(), _ICONS[level]
+        self._picture = Picture(theme, *_ICONS[level])
         self._theme = theme
         layout = QHBoxLayout(self)
         layout.setContentsMargins(14, 8, 8, 8)
@@ -56,8 +56,6 @@ class Toast(QFrame):
             layout.addWidget(self.button)
         layout.addWidget(icon_button(theme, "x", tr("Dismiss"), self.dismiss))
         self._lift()
-        self._paint_icon()
-        theme.changed.connect(self._paint_icon)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(SHOWN_MS)
@@ -93,10 +91,6 @@ class Toast(QFrame):
         shadow.setOffset(0, 6)
         shadow.setColor(self._theme.color("shadow"))
         self.setGraphicsEffect(shadow)
-
-    def _paint_icon(self) -> None:
-        name, role = self._icon
-        self._picture.setPixmap(self._theme.pixmap(name, role, 16))
 
 
 class ToastStack(QWidget):
