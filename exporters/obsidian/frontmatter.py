@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
-from gm_engine.clock import format_ns
-
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:[ ./-][A-Za-z0-9_]+)*", re.ASCII)
 # what YAML 1.1 or 1.2 reads as something else
 _WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
@@ -33,12 +31,12 @@ class FrontmatterError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A date-time property: nanoseconds since 1970 UTC, written without a zone, to the second."""
+    """A date-time property: an RFC 3339 time in UTC, written without its zone, to the second."""
 
-    at_ns: int
+    utc: str
 
     def __str__(self) -> str:
-        return format_ns(self.at_ns)[:19]
+        return self.utc[:19]
 
 
 Value = str | bool | float | Moment

@@ -18,6 +18,7 @@ from exporters.obsidian.names import (
     path_key,
     tag_part,
     title_of,
+    words_of,
 )
 from gm_engine import Checkpoint, Entity
 from gm_engine.clock import format_ns
@@ -139,8 +140,8 @@ def _titles(contents: Contents, layout: Layout, present: Mapping[str, str]) -> l
         notes.append(_Titled(agent_key(agent.agent_id), "Agents", name, agent.agent_id))
     for fact in sorted(contents.facts.values(), key=lambda fact: (fact.created_ns, fact.id)):
         if not fact.is_superseded or fact_key(fact.id) in present:
-            title = title_of(fact.text)
-            notes.append(_Titled(fact_key(fact.id), f"Facts/{_folder(layout, fact.agent_id)}", title, title))
+            directory = f"Facts/{_folder(layout, fact.agent_id)}"
+            notes.append(_Titled(fact_key(fact.id), directory, words_of(fact.text), title_of(fact.text)))
     for entity in sorted(contents.entities.values(), key=lambda entity: entity.id):
         title = entity_title(entity)
         notes.append(_Titled(entity_key(entity.id), "Entities", title, title))

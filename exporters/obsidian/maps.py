@@ -86,20 +86,25 @@ def _map(renderer: Renderer) -> Note:
     parts += section("Latest", (f"{_dated(renderer, fact)} · {renderer.agent_link(fact.agent_id)}" for fact in latest))
     parts += section(
         "Entities",
-        (f"{renderer.link(entity_key(entity.id))} · {mentioned[entity.id]} facts" for entity in top[:_TOP_ENTITIES]),
+        (f"{renderer.link(entity_key(entity.id))} · {_facts(mentioned[entity.id])}" for entity in top[:_TOP_ENTITIES]),
     )
     values: dict[str, Value] = {"mem_id": MAP_ID, "mem_kind": "map"}
     return renderer.note(MAP_ID, 0, values, parts)
 
 
+def _facts(count: int) -> str:
+    return "1 fact" if count == 1 else f"{count} facts"
+
+
 def _checkpoint(renderer: Renderer, checkpoint: Checkpoint) -> Note:
     """A checkpoint: its state as JSON, its metadata, its messages as a conversation."""
+    created = format_ns(checkpoint.created_ns)
     values: dict[str, Value] = {
         "mem_id": checkpoint_key(checkpoint.id),
         "mem_agent": safe_value(checkpoint.agent_id),
         "mem_kind": "checkpoint",
-        "mem_created": Moment(checkpoint.created_ns),
-        "mem_created_utc": format_ns(checkpoint.created_ns),
+        "mem_created": Moment(created),
+        "mem_created_utc": created,
     }
     parts = [
         f"Agent {renderer.agent_link(checkpoint.agent_id)}",

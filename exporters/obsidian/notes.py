@@ -15,6 +15,7 @@ from gm_engine import Edge, Entity, Fact
 from gm_engine.clock import format_ns
 
 TAG = "memory"
+FACT_KINDS = ("fact", "alias")
 OUR_KEYS = (
     "mem_id",
     "mem_agent",
@@ -32,18 +33,17 @@ OUR_KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One note as we would write it. `seq` is the journal seq of what it shows, 0 where that is many records."""
+    """One note as we would write it.
+
+    `seq` is the journal seq of what it shows, 0 where that is many records; `seal` is the hash of the managed part.
+    """
 
     key: str
     place: Place
     seq: int
     properties: Properties
     block: str
-
-    @property
-    def seal(self) -> str:
-        """The hash of the managed part."""
-        return seal_of(self.properties.plain_values(), self.block)
+    seal: str
 
     def to_text(self) -> str:
         """The note without anything of its owner."""
@@ -89,14 +89,15 @@ class Renderer:
 
     def fact(self, fact: Fact) -> Note:
         """The note of one fact: its text, where it belongs, what it mentions, what it replaced."""
+        created = format_ns(fact.created_ns)
         values: dict[str, Value] = {
             "mem_id": fact_key(fact.id),
             "mem_agent": safe_value(fact.agent_id),
             "mem_kind": "alias" if fact.kind == "alias" else "fact",
             "mem_confidence": safe_value(fact.confidence),
             "mem_pinned": fact.pinned,
-            "mem_created": Moment(fact.created_ns),
-            "mem_created_utc": format_ns(fact.created_ns),
+            "mem_created": Moment(created),
+            "mem_created_utc": created,
             "mem_status": "retired" if fact.is_superseded else "live",
             "mem_origin": fact.origin.channel,
         }
@@ -133,8 +134,8 @@ class Renderer:
             "mem_type": safe_value(entity.type),
         }
         if entity.first_seen_ns is not None:
-            values["mem_created"] = Moment(entity.first_seen_ns)
-            values["mem_created_utc"] = format_ns(entity.first_seen_ns)
+            seen = format_ns(entity.first_seen_ns)
+            values |= {"mem_created": Moment(seen), "mem_created_utc": seen}
         parts = [f"**{inline(entity_title(entity), 200)}** · {inline(entity.type, 80) or 'no type'}"]
         edges = self.contents.edges_of.get(entity.id, ())
         parts += section("Relations", (self._seen_from(entity.id, edge) for edge in edges))
@@ -167,7 +168,8 @@ class Renderer:
         if agent_id is not None:
             tags = (self.agent_tag(agent_id), *tags)
         properties = Properties(values, aliases=(alias_of(place.title),), tags=(TAG, *tags))
-        return Note(key, place, seq, properties, "\n" + "\n\n".join(parts) + "\n\n")
+        block = "\n" + "\n\n".join(parts) + "\n\n"
+        return Note(key, place, seq, properties, block, seal_of(properties.plain_values(), block))
 
 
 def section(title: str, lines: Iterable[str]) -> list[str]:
@@ -179,6 +181,11 @@ def section(title: str, lines: Iterable[str]) -> list[str]:
 def safe_value(text: str) -> str:
     """`text` as a property: as it is, but not as a link, which Obsidian would make of `[[x]]`."""
     return text.replace("[[", "\\[\\[") if "[[" in text else text
+
+
+def unsafe_value(value: str) -> str:
+    """The inverse of `safe_value`."""
+    return value.replace("\\[\\[", "[[")
 
 
 def alias_of(title: str) -> str:
