@@ -13,14 +13,14 @@ from gm_engine.records import JsonValue, Receipt, SignalWeights
 DAY_NS = 86_400 * 1_000_000_000
 _REPLACED = (
     "SELECT superseded_by, id FROM facts WHERE superseded_by IN (SELECT value FROM json_each(?))"
-    " AND length(superseded_by) > 0 ORDER BY created_ns DESC, id DESC"
+    " AND length(superseded_by) > 0 ORDER BY version DESC, id"
 )
 
 
 def lineages(connection: Connection, fact_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """What each fact replaced, directly and through others: breadth first, newest first within a step.
+    """What each fact replaced, directly and through others: breadth first, within a step the latest replacement first.
 
-    The oldest edge comes last. A cycle ends where it meets a fact again; a fact never replaces itself.
+    So the oldest edge comes last. A cycle ends where it meets a fact again; a fact never replaces itself.
     """
     replaced: dict[str, list[str]] = {}
     asked: set[str] = set()

@@ -1,0 +1,44 @@
+"""Several queries at once: each exactly as alone, over one state of the store, and their merged view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gm_engine.errors import GrayMatterError
+from gm_engine.ranking.recall import Ranker, RecallRequest
+from gm_engine.records import Fact
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """The answer to one query of a batch: its facts, or the error that befell it alone."""
+
+    query: str
+    facts: tuple[Fact, ...]
+    feedback: str = ""
+    error: GrayMatterError | None = None
+
+
+def batch_recall(ranker: Ranker, requests: Sequence[RecallRequest]) -> tuple[BatchResult, ...]:
+    """One result per request, in order."""
+    results = []
+    for request, answer in zip(requests, ranker.recall_each(requests), strict=True):
+        if isinstance(answer, GrayMatterError):
+            results.append(BatchResult(request.query, (), error=answer))
+        else:
+            results.append(BatchResult(request.query, answer.facts(), answer.feedback))
+    return tuple(results)
+
+
+def merged_facts(results: Sequence[BatchResult]) -> tuple[Fact, ...]:
+    """The distinct facts of a batch: by best place in any answer, then by how many hold it, then first appearance."""
+    facts: dict[str, Fact] = {}
+    best: dict[str, int] = {}
+    count: dict[str, int] = {}
+    for result in results:
+        for place, fact in enumerate(result.facts, 1):
+            facts.setdefault(fact.id, fact)
+            best[fact.id] = min(place, best.get(fact.id, place))
+            count[fact.id] = count.get(fact.id, 0) + 1
+    return tuple(facts[key] for key in sorted(facts, key=lambda key: (best[key], -count[key])))
