@@ -1,0 +1,49 @@
+"""Prints the table of speeds: `python3 packaging/dev.py bench [NAME …]`; every row has a baseline of the same run."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.benchmarks import engine_rows, process_rows  # noqa: E402 — the project's root comes first
+from tests.benchmarks.table import Row, show  # noqa: E402
+
+BENCHMARKS: dict[str, Callable[[Path], Iterator[Row]]] = {
+    "help": process_rows.help_process,
+    "first-recall": engine_rows.first_recall,
+    "recall": engine_rows.previewed_recall,
+    "words": engine_rows.wording,
+    "recall-process": process_rows.recall_process,
+    "import": engine_rows.importing,
+    "embedding": engine_rows.embedding,
+    "publish": process_rows.publishing,
+    "page": engine_rows.last_page,
+}
+
+
+def main(names: list[str]) -> int:
+    """Runs the named benchmarks, or all; 1 when a row is over its limit."""
+    unknown = sorted(set(names) - set(BENCHMARKS))
+    if unknown:
+        print(f"unknown: {', '.join(unknown)}; known: {', '.join(BENCHMARKS)}", file=sys.stderr)
+        return 2
+    folder = Path(tempfile.mkdtemp(prefix="graymatter-bench-"))
+    rows: list[Row] = []
+    try:
+        for name in names or BENCHMARKS:
+            print(f"measuring {name} …", file=sys.stderr, flush=True)
+            rows.extend(BENCHMARKS[name](folder))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    print(show(rows))
+    return 0 if all(row.holds for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
