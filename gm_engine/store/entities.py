@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from gm_engine.records import Edge, Entity, JsonValue
 from gm_engine.store.database import Ledger
-from gm_engine.store.mentions import fold
+from gm_engine.store.mentions import fold, refresh_mentions
 from gm_engine.store.transaction import Transaction, canonical_json
 
 EdgeKey = tuple[str, str, str]
@@ -49,7 +49,9 @@ class Graph:
             return tuple(_edge(row, sources.get((row[0], row[1], row[2]), ())) for row in rows)
 
     def mentions(self) -> dict[str, tuple[str, ...]]:
-        """For each live content fact that mentions entities, their ids in order."""
+        """For each live content fact that mentions entities, their ids in order; a read-only store may lag behind."""
+        if not self._ledger.read_only:
+            refresh_mentions(self._ledger)
         found: dict[str, list[str]] = defaultdict(list)
         with self._ledger.read() as connection:
             for fact_id, entity_id in connection.exec_driver_sql(_MENTIONS):

@@ -6,14 +6,17 @@ a possessive still names its owner), after NFKC and case folding.
 
 from __future__ import annotations
 
+import json
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import regex
 from sqlalchemy import Connection
 
 from gm_engine.progress import CancelToken, Progress, no_progress
+from gm_engine.store import journal
 from gm_engine.store.database import BUSY_TIMEOUT_S, Ledger
 
 MENTION_RULES = 1
@@ -72,39 +75,57 @@ def _pieces(text: str) -> list[str]:
 def refresh_mentions(ledger: Ledger, *, progress: Progress = no_progress, cancel: CancelToken | None = None) -> None:
     """Brings the projection up to date with every label and every content fact, retired ones included.
 
-    Safe to stop at any time and to run again; writes only what differs.
+    Looks only at the facts that changed since the last time, unless a label changed too. Safe to stop at any time and
+    to run again; writes only what differs.
     """
     with ledger.read() as connection:
-        wanted = set(_wanted(connection, progress, cancel))
-        present = {(row[0], row[1]) for row in connection.exec_driver_sql(_PRESENT, (MENTION_RULES,))}
-        stale = {(row[0], row[1]) for row in connection.exec_driver_sql(_OUTDATED, (MENTION_RULES,))}
-    missing = sorted(wanted - present)
-    stale |= present - wanted
-    if not missing and not stale:
-        return
+        since = _followed(connection)
+        upto = journal.changes_since(connection, -1 if since is None else since)
+        if since == upto.seq:
+            return
+        everything = since is None or "entity" in upto.kinds
+        scope = None if everything else json.dumps(sorted(upto.fact_ids))
+        wanted = set(_wanted(connection, scope, progress, cancel))
+        rows = _select(connection, "SELECT fact_id, entity_id, rules FROM mentions", scope)
+        present = {(row[0], row[1]): row[2] for row in rows}
+    missing = sorted(pair for pair in wanted if present.get(pair) != MENTION_RULES)
+    stale = sorted(present.keys() - wanted)
     with ledger.bookkeep(timeout_s=BUSY_TIMEOUT_S) as connection:
         if stale:
-            connection.exec_driver_sql("DELETE FROM mentions WHERE fact_id = ? AND entity_id = ?", sorted(stale))
+            connection.exec_driver_sql("DELETE FROM mentions WHERE fact_id = ? AND entity_id = ?", stale)
         if missing:
-            rows = [(fact_id, entity_id, MENTION_RULES) for fact_id, entity_id in missing]
             connection.exec_driver_sql(
-                "INSERT OR REPLACE INTO mentions(fact_id, entity_id, rules) VALUES (?, ?, ?)", rows
+                f"INSERT OR REPLACE INTO mentions(fact_id, entity_id, rules) VALUES (?, ?, {MENTION_RULES})", missing
             )
+        connection.exec_driver_sql(
+            "INSERT OR REPLACE INTO meta(key, value) VALUES ('mentions', ?)", (f"{MENTION_RULES}:{upto.seq}",)
+        )
 
 
-_PRESENT = "SELECT fact_id, entity_id FROM mentions WHERE rules = ?"
-_INSERT = "INSERT OR REPLACE INTO mentions(fact_id, entity_id, rules) VALUES (?, ?, ?)"
-_OUTDATED = "SELECT fact_id, entity_id FROM mentions WHERE rules <> ?"
+def _followed(connection: Connection) -> int | None:
+    """The journal seq that the projection has seen; None where it must be made anew."""
+    value = connection.exec_driver_sql("SELECT value FROM meta WHERE key = 'mentions'").scalar()
+    rules, _, seq = str(value or "").partition(":")
+    return int(seq) if rules == str(MENTION_RULES) else None
 
 
-def _wanted(connection: Connection, progress: Progress, cancel: CancelToken | None) -> Iterator[tuple[str, str]]:
+def _select(connection: Connection, sql: str, scope: str | None, column: str = "fact_id") -> Iterable[Sequence[Any]]:
+    """The rows of `sql`, of the facts in `scope` (a JSON array of ids) where there is one."""
+    if scope is None:
+        return connection.exec_driver_sql(sql)
+    where = "AND" if "WHERE" in sql else "WHERE"
+    return connection.exec_driver_sql(f"{sql} {where} {column} IN (SELECT value FROM json_each(?))", (scope,))
+
+
+def _wanted(
+    connection: Connection, scope: str | None, progress: Progress, cancel: CancelToken | None
+) -> Iterator[tuple[str, str]]:
     labels: dict[str, str] = {row[0]: row[1] for row in connection.exec_driver_sql("SELECT id, label FROM entities")}
     if not labels:
         return
     matcher = LabelMatcher(labels)
     total = int(connection.exec_driver_sql("SELECT count(*) FROM facts").scalar_one())
-    facts: Iterable[tuple[str, str]] = ((row[0], row[1]) for row in connection.exec_driver_sql(_CONTENT))
-    for done, (fact_id, text) in enumerate(facts):
+    for done, (fact_id, text) in enumerate(_select(connection, _CONTENT, scope, "id")):
         if done % _STEP == 0:
             if cancel is not None:
                 cancel.check()

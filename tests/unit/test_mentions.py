@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gm_engine import Memory
 from gm_engine.errors import Cancelled
 from gm_engine.progress import CancelToken
 from gm_engine.records import Edge, Entity, Origin
@@ -15,6 +16,7 @@ from gm_engine.store.entities import Graph, name_key, upsert_edges, upsert_entit
 from gm_engine.store.facts import NewFact, insert_facts, load_facts, patch_facts
 from gm_engine.store.mentions import LabelMatcher, refresh_mentions
 from tests.fakes.clock import FrozenClock
+from tests.fakes.embedder import ScriptedEmbedder
 
 ORIGIN = Origin("library")
 
@@ -112,8 +114,9 @@ def test_a_refresh_leaves_no_journal_entry_and_can_be_cancelled(ledger: Ledger) 
     cancel.cancel()
     with pytest.raises(Cancelled):
         refresh_mentions(ledger, cancel=cancel)
-    assert Graph(ledger).mentions() == {}
-    refresh_mentions(ledger)
+    with ledger.read() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM mentions").scalar_one() == 0
+    assert Graph(ledger).mentions() == {"f1": ("maria",)}
     assert ledger.last_seq() == seq
 
 
@@ -138,3 +141,17 @@ def test_edges_unite_their_sources(ledger: Ledger) -> None:
     with ledger.write("import", origin=ORIGIN) as tx:
         assert upsert_edges(tx, (Edge("a", "b|c", "r", 9, 0.4, "import", ("f3",)),)) == 0
     assert Graph(ledger).edges() == (Edge("a", "b|c", "r", 1, 0.5, "import", ("f1", "f2", "f3")),)
+
+
+def test_what_was_remembered_revised_or_undone_later_is_found_when_asked(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, clock=FrozenClock(), embedder=ScriptedEmbedder(), background=False) as memory:
+        memory.import_store(Path(__file__).parent.parent / "fixtures" / "graymatter" / "gray.db")
+        fact = memory.remember("scout", "Grace Lin met Tom Becker.")
+        assert memory.graph.mentions()[fact.id] == ("grace lin", "tom becker")
+        revised = memory.revise("scout", [fact.id], "Grace Lin met nobody.")
+        assert memory.graph.mentions()[revised.id] == ("grace lin",)
+        assert fact.id not in memory.graph.mentions()
+        undone = memory.undo(revised.version)
+        assert memory.graph.mentions()[fact.id] == ("grace lin", "tom becker")
+        memory.undo(undone.seq)
+        assert memory.graph.mentions()[revised.id] == ("grace lin",)
