@@ -12,15 +12,16 @@ from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
+from gm_desktop.store_opener import Opener, open_memory
 from gm_desktop.tasks import Task, TaskBoard, TaskState
 from gm_desktop.tickets import Latest, Ticket
 from gm_engine.errors import Cancelled, GrayMatterError, StoreUnavailable
 from gm_engine.progress import CancelToken, Progress
-from gm_engine.records import Changes, Origin, VectorStatus
+from gm_engine.records import Changes, VectorStatus
 
 if TYPE_CHECKING:
     from gm_engine import Memory
@@ -43,20 +44,6 @@ class JobCrashed(GrayMatterError):
     """A job raised what no verb promises: a bug. The traceback went to `EngineHost.crashed`."""
 
     code = "bug"
-
-
-class Opener(Protocol):
-    """How a store is opened: `Memory.open` in the program, anything that quacks like it in a test."""
-
-    def __call__(self, data_dir: Path, *, read_only: bool) -> Memory:
-        """The open store; raises `GrayMatterError`."""
-
-
-def open_memory(data_dir: Path, *, read_only: bool) -> Memory:
-    """Opens the store at `data_dir` without its own indexer: the index lane drives it."""
-    from gm_engine import Memory  # loaded in the lane, while the window paints
-
-    return Memory.open(data_dir, read_only=read_only, background=False, origin=Origin("desktop"))
 
 
 class _Lane:
@@ -354,7 +341,7 @@ class EngineHost(QObject):
         self._poll()
         self._polls += 1
         if self._polls % INDEX_RETRY_POLLS == 0:
-            self._wake_indexer()  # another process may have let go of the indexer's lock
+            self._wake_indexer(is_retry=True)  # another process may have let go of the indexer's lock
 
     def _poll(self) -> None:
         memory = self._memory
@@ -384,7 +371,7 @@ class EngineHost(QObject):
             self.changed.emit(changes)
             self._wake_indexer()
 
-    def _wake_indexer(self) -> None:
+    def _wake_indexer(self, *, is_retry: bool = False) -> None:
         memory = self._memory
         if memory is None or not self._indexing or self._index_in_flight or self.read_only:
             return
@@ -399,19 +386,18 @@ class EngineHost(QObject):
             self._indexing = error.code == "store_busy"
             self.failed.emit(error)
 
-        self._post(self._index, Ticket(), lambda: self._index_all(memory), lambda _: ended(), failed)
+        self._post(self._index, Ticket(), lambda: self._index_all(memory, tell=not is_retry), lambda _: ended(), failed)
 
-    def _index_all(self, memory: Memory) -> None:
+    def _index_all(self, memory: Memory, *, tell: bool) -> None:
         """Index lane: short steps with pauses until there is nothing left or the store closes."""
         told_s = monotonic()
-        worked = False
         while not self._closing.is_set() and memory is self._memory and memory.index_step(INDEX_BUDGET_S):
-            worked = True
+            tell = True
             self._closing.wait(INDEX_PAUSE_S)
             if monotonic() - told_s >= VECTOR_STATUS_EVERY_S:
                 told_s = monotonic()
                 self._tell_indexed(memory.status().vectors)
-        if worked:
+        if tell and not self._closing.is_set():
             self._tell_indexed(memory.status().vectors)
 
     def _tell_indexed(self, status: VectorStatus) -> None:

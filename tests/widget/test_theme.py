@@ -1,0 +1,87 @@
+"""Theme: readable in both themes, complete, followed by icons; bundled font and icons are there."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QFontInfo
+from PySide6.QtWidgets import QLabel, QToolButton
+from pytestqt.qtbot import QtBot
+
+from gm_desktop.paths import resource
+from gm_desktop.theme import SHAPES_ON, TEXT_ON, Theme, contrast, load_tokens
+
+THEMES = ("light", "dark")
+PROGRAM = Path(__file__).parents[2] / "gm_desktop"
+
+
+@pytest.mark.parametrize("name", THEMES)
+@pytest.mark.parametrize(("text", "ground"), TEXT_ON)
+def test_text_has_enough_contrast(name: str, text: str, ground: str) -> None:
+    tokens = load_tokens(name)
+    assert contrast(tokens.color(text), tokens.color(ground)) >= 4.5
+
+
+@pytest.mark.parametrize("name", THEMES)
+@pytest.mark.parametrize(("shape", "ground"), SHAPES_ON)
+def test_shapes_that_mean_something_stand_out(name: str, shape: str, ground: str) -> None:
+    tokens = load_tokens(name)
+    assert contrast(tokens.color(shape), tokens.color(ground)) >= 3.0
+
+
+def test_both_themes_name_the_same_roles() -> None:
+    assert load_tokens("light").roles.keys() == load_tokens("dark").roles.keys()
+
+
+def test_the_bundled_font_is_used(theme: Theme) -> None:
+    assert QFontInfo(theme.font()).family() == "Inter"
+    assert theme.font().pixelSize() == 13
+
+
+def test_icons_follow_a_change_of_theme_and_die_with_their_button(theme: Theme, qtbot: QtBot) -> None:
+    button = QToolButton()
+    qtbot.addWidget(button)
+    theme.bind_icon(button, "pin")
+    light = button.icon().pixmap(16, 16).toImage()
+    theme.set_mode("dark")
+    assert button.icon().pixmap(16, 16).toImage() != light
+    gone = QToolButton()
+    theme.bind_icon(gone, "pin")
+    gone.deleteLater()
+    with qtbot.waitSignal(gone.destroyed):
+        pass
+    theme.set_mode("light")
+    assert button.icon().pixmap(16, 16).toImage() == light
+
+
+def _icons_named(path: Path) -> set[str]:
+    """Literals that stand where a call takes the name of an icon."""
+    place = {"ActionSpec": 2, "Picture": 1, "icon_button": 1, "EmptyState": 1, "bind_icon": 1, "icon": 0, "pixmap": 0}
+    named = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+            at = place.get(called)
+            argument = node.args[at] if at is not None and len(node.args) > at else None
+            if isinstance(argument, ast.Constant) and isinstance(argument.value, str) and argument.value:
+                named.add(argument.value)
+    return named
+
+
+def test_every_icon_named_in_the_program_is_bundled() -> None:
+    shipped = {path.stem for path in resource("icons").glob("*.svg")}
+    named = set().union(*(_icons_named(path) for path in PROGRAM.rglob("*.py")))
+    assert named - shipped == set()
+    assert {"plus", "brain", "upload"} <= named
+
+
+def test_void_calls_leak_no_reference_to_none(theme: Theme, qtbot: QtBot) -> None:
+    label = QLabel()
+    qtbot.addWidget(label)
+    before = sys.getrefcount(None)
+    for number in range(1000):
+        label.setText(str(number))
+    assert abs(sys.getrefcount(None) - before) < 100
