@@ -25,10 +25,18 @@ from gm_desktop.store_flow import StoreFlow
 from gm_desktop.theme import Mode, Theme
 from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
+from gm_desktop.viewmodels.checkpoints import CheckpointsViewModel
+from gm_desktop.viewmodels.fact_verbs import FactVerbs
+from gm_desktop.viewmodels.memory import MemoryViewModel
 from gm_desktop.viewmodels.publish import PublishViewModel
+from gm_desktop.viewmodels.revision import RevisionViewModel
+from gm_desktop.viewmodels.search import SearchViewModel
+from gm_desktop.views.checkpoints import CheckpointsPage
 from gm_desktop.views.crash_dialog import CrashDialog
 from gm_desktop.views.first_run import FirstRunView
+from gm_desktop.views.memory import MemoryPage
 from gm_desktop.views.publish import PublishPage
+from gm_desktop.views.search import SearchPage
 from gm_engine.clock import Clock
 from gm_engine.errors import GrayMatterError
 from gm_engine.records import AgentSummary, VectorStatus
@@ -59,6 +67,11 @@ class App(QObject):
         self.undo = UndoController(self.host, self.notices, self)
         self.actions = ActionTable(self.theme, self)
         self.flow = StoreFlow(self.host, self.notices, self.theme, clock=clock, window=lambda: self.window)
+        verbs = FactVerbs(self.host, self.undo, self.notices, self)
+        self.remembering = MemoryViewModel(self.host, verbs, clock, self)
+        self.revising = RevisionViewModel(self.host, self.undo, self)
+        self.searching = SearchViewModel(self.host, clock, self)
+        self.checkpoints = CheckpointsViewModel(self.host, clock, self)
         self.publishing = PublishViewModel(self.host, self.notices, self.preferences, self)
         self.start_page = FirstRunView(self.theme)
         self.agents: tuple[AgentSummary, ...] = ()
@@ -91,7 +104,18 @@ class App(QObject):
         self.window.build_menus()
 
     def _pages(self) -> tuple[Page, ...]:
-        return (PublishPage(self.publishing, self.theme),)
+        search = SearchPage(self.searching, self.theme)
+        search.fact_wanted.connect(self._reveal_fact)
+        return (
+            MemoryPage(self.remembering, self.revising, self.theme),
+            search,
+            CheckpointsPage(self.checkpoints, self.theme),
+            PublishPage(self.publishing, self.theme),
+        )
+
+    def _reveal_fact(self, fact_id: str) -> None:
+        self.show_page("memory")
+        self.remembering.reveal(fact_id)
 
     def _deeds(self) -> Deeds:
         return Deeds(

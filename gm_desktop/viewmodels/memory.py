@@ -18,50 +18,19 @@ from gm_desktop.models.paged_table import Cell, Column, PagedTable
 from gm_desktop.notices import sentence_for
 from gm_desktop.tickets import Latest
 from gm_desktop.viewmodels.fact_details import FactDetailsViewModel
+from gm_desktop.viewmodels.fact_filter import FactFilter
 from gm_desktop.viewmodels.fact_verbs import FactVerbs
 from gm_desktop.viewmodels.fact_words import channel_title, confidence_title, status_title
 from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading, PageState
 from gm_engine.clock import Clock
 from gm_engine.errors import GrayMatterError
-from gm_engine.records import Changes, Channel, Confidence, FactQuery, SortColumn, Status
+from gm_engine.records import SHARED_AGENT_ID, Changes, FactQuery, SortColumn
 
 if TYPE_CHECKING:
     from gm_engine import Memory
 
 TYPING_PAUSE_MS = 180
 FOLLOW_MS = 120
-
-
-@dataclass(frozen=True, slots=True)
-class FactFilter:
-    """What the chips say. `days` limits to facts written in the last so many days (None: any time)."""
-
-    agent_id: str | None = None
-    status: Status = "live"
-    confidence: frozenset[Confidence] = frozenset()
-    pinned: bool | None = None
-    channel: Channel | None = None
-    days: int | None = None
-    text: str = ""
-
-    @property
-    def narrows(self) -> bool:
-        """Whether anything but the agent is chosen."""
-        return replace(self, agent_id=None) != FactFilter()
-
-    def query(self, now_ns: int, *, sort: SortColumn, descending: bool) -> FactQuery:
-        """The engine's query for this filter."""
-        return FactQuery(
-            agent_id=self.agent_id,
-            status=self.status,
-            confidence=self.confidence,
-            pinned=self.pinned,
-            channel=self.channel,
-            text=self.text,
-            created_from_ns=None if self.days is None else now_ns - self.days * 86_400 * 1_000_000_000,
-            sort=sort,
-            descending=descending,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +120,30 @@ class MemoryViewModel(QObject):
         self.filter = FactFilter(agent_id=agent_id, status="all")
         self.filter_changed.emit()
         self.reload()
+
+    def toggle_pin(self) -> None:
+        """Pins the selection, or unpins it when every selected fact that is known is pinned."""
+        known = [row for each in self.selected if (row := self.table.body(each)) is not None]
+        if known and all(row.pinned for row in known):
+            self.verbs.unpin(self.selected)
+        else:
+            self.verbs.pin(self.selected)
+
+    def agent_choices(self) -> list[tuple[str, str]]:
+        """Namespaces a fact can be written to, as (id, title); shared is always among them."""
+        known = [(line.agent_id, line.title) for line in self.agents.lines if line.agent_id is not None]
+        if SHARED_AGENT_ID not in {agent_id for agent_id, _ in known}:
+            known.append((SHARED_AGENT_ID, agent_title(SHARED_AGENT_ID)))
+        return known
+
+    def select_telling(self) -> None:
+        """Selects the fact of the result that has most to tell: one that replaced another, else the first."""
+
+        def done(fact_id: str | None) -> None:
+            if fact_id is not None:
+                self.select((fact_id,))
+
+        self._host.read(partial(_telling, list(self.table.ids[:200])), done)
 
     def reload(self) -> None:
         """Reads namespaces and ids again; bodies that are cached stay."""
@@ -269,3 +262,11 @@ def _load(query: FactQuery, memory: Memory) -> _Listing:
     agents = memory.agents()
     total = sum(each.live + each.retired + each.aliases for each in agents)
     return _Listing(memory.fact_ids(query), agent_lines(agents, with_all=True), total)
+
+
+def _telling(ids: list[str], memory: Memory) -> str | None:
+    scored = [
+        (len(memory.lineage(fact.id).supersedes), len(memory.journal(target=fact.id, limit=9)), fact.id)
+        for fact in memory.facts(ids)
+    ]
+    return max(scored)[2] if scored else None

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gm_engine import Memory
 
 COMPARE_PAUSE_MS = 120
+KEPT_DRAFTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class _Target:
 
 
 class RevisionViewModel(QObject):
-    """One open draft. It survives every change of the store; only `save` and `close` end it."""
+    """One open draft. It survives every change of the store; only `save` and `discard` end it."""
 
     opened = Signal()
     changes_changed = Signal()
@@ -51,6 +52,7 @@ class RevisionViewModel(QObject):
         self._latest = Latest()
         self._target: _Target | None = None
         self._newer: _Target | None = None
+        self._kept: dict[str, str] = {}
         self.draft = ""
         self.confidence = ""
         self.changes = WordChanges((), (), "words")
@@ -58,7 +60,7 @@ class RevisionViewModel(QObject):
         self._compare_soon = QTimer(self, singleShot=True, interval=COMPARE_PAUSE_MS)
         self._compare_soon.timeout.connect(self._compare)
         host.changed.connect(self._on_changed)
-        host.store_closed.connect(self.close)
+        host.store_closed.connect(self._on_store_closed)
 
     @property
     def is_open(self) -> bool:
@@ -84,7 +86,7 @@ class RevisionViewModel(QObject):
         return is_new and bool(self.draft.strip()) and self._newer is None and not self.is_saving
 
     def open(self, fact_id: str) -> None:
-        """Reads the fact whole and starts a draft from its text; `opened` follows."""
+        """Reads the fact and starts a draft from its text, or goes on with one that was left; `opened` follows."""
 
         def done(target: _Target) -> None:
             self._begin(target)
@@ -94,7 +96,7 @@ class RevisionViewModel(QObject):
 
     def _begin(self, target: _Target) -> None:
         self._target, self._newer = target, None
-        self.draft = target.text
+        self.draft = self._kept.pop(target.id, target.text)
         self.confidence = ""
         self.is_saving = False
         self._compare()
@@ -130,7 +132,7 @@ class RevisionViewModel(QObject):
 
     def _on_saved(self, fact: Fact) -> None:
         self._undo.did(tr("Revised a fact"), fact.version)
-        self.close()
+        self.discard()
         self.saved.emit(fact.id)
 
     def _on_failed(self, error: GrayMatterError) -> None:
@@ -168,6 +170,19 @@ class RevisionViewModel(QObject):
             self.conflict_changed.emit()
 
     def close(self) -> None:
+        """Leaves the editor; an unsaved draft waits for the next time this fact is opened."""
+        target = self._target
+        if target is not None and self.draft != target.text:
+            self._kept[target.id] = self.draft
+            while len(self._kept) > KEPT_DRAFTS:
+                del self._kept[next(iter(self._kept))]
+        self.discard()
+
+    def _on_store_closed(self) -> None:
+        self._kept.clear()
+        self.discard()
+
+    def discard(self) -> None:
         """Drops the draft."""
         self._latest.cancel()
         self._compare_soon.stop()

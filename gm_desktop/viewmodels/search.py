@@ -24,7 +24,7 @@ from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading, PageState
 from gm_desktop.viewmodels.why import WhyDetails, signal_title, why_details
 from gm_engine.clock import Clock
 from gm_engine.errors import GrayMatterError
-from gm_engine.records import Changes, Coverage, Fact, Receipt
+from gm_engine.records import Changes, Coverage, Fact, FactQuery, Receipt
 from gm_engine.terms import match_spans, text_terms
 
 if TYPE_CHECKING:
@@ -128,6 +128,19 @@ class SearchViewModel(QObject):
         self.is_waiting = True
         now_ns = self._clock.now_ns()
         self._latest.take(self._host.read(partial(answer_question, question, now_ns), self._on_answer, self._on_failed))
+
+    def ask_something_telling(self) -> None:
+        """Asks a question that the store can answer well."""
+        self.is_waiting = True
+
+        def done(found: tuple[str, str] | None) -> None:
+            self.is_waiting = False
+            if found is not None:
+                self.question = Question(found[0], found[1], self.question.top_k)
+                self.question_changed.emit()
+                self.ask()
+
+        self._latest.take(self._host.read(_telling_question, done))
 
     def _on_answer(self, answer: Answer) -> None:
         nothing = Empty(
@@ -279,3 +292,16 @@ def coverage_sentence(coverage: Coverage) -> str:
 
 
 _PATHS = {"exact": "an exact scan", "chroma": "the vector index"}
+
+
+def _telling_question(memory: Memory) -> tuple[str, str] | None:
+    """The fullest namespace, and a few words of a fact that replaced another one or was recalled most."""
+    agents = [each for each in memory.agents() if each.live]
+    if not agents:
+        return None
+    agent_id = max(agents, key=lambda each: each.live).agent_id
+    facts = memory.list_facts(FactQuery(agent_id=agent_id, kind="content"), limit=64)
+    if not facts:
+        return None
+    best = max(facts, key=lambda fact: (bool(memory.lineage(fact.id).supersedes), fact.access_count, fact.id))
+    return agent_id, " ".join(best.text.split()[:6]).rstrip(".,;:")

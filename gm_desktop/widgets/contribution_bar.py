@@ -67,6 +67,25 @@ class ContributionBar(QWidget):
         painter.end()
 
 
+class SignalDot(QWidget):
+    """The coloured dot of one signal (0 vector, 1 keyword, 2 recency)."""
+
+    def __init__(self, theme: Theme, signal: int) -> None:
+        super().__init__()
+        self._theme, self._role = theme, SIGNAL_ROLES[signal]
+        self.setFixedSize(_DOT + 2, _DOT + 2)
+        theme.changed.connect(self.update)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Draws the dot."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.color(self._role))
+        painter.drawEllipse(QPointF(_DOT / 2 + 1, _DOT / 2 + 1), _DOT / 2, _DOT / 2)
+        painter.end()
+
+
 class Legend(QWidget):
     """Coloured dots with the signals' names."""
 

@@ -21,6 +21,7 @@ _ROLES = {
     "danger": ("danger", "danger_soft"),
     "accent": ("accent", "accent_soft"),
     "info": ("info", "info_soft"),
+    "match": ("text", "match"),
 }
 
 

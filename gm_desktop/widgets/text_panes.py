@@ -98,7 +98,7 @@ class TextPane(QPlainTextEdit):
 
 
 class LongText(QWidget):
-    """A text of any length: its first 20,000 characters, and more on demand, so that a megabyte never stops the window."""
+    """A text of any length: its first 20,000 characters, and more on demand: a megabyte never stops the window."""
 
     grew = Signal()
 
@@ -114,6 +114,11 @@ class LongText(QWidget):
         layout.setSpacing(2)
         layout.addWidget(self.pane)
         layout.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return self._text
 
     def show_text(self, text: str, spans: Spans = ()) -> None:
         """Shows the start of a text."""

@@ -1,0 +1,192 @@
+"""The fact table in a person's hands: selection by ids, place kept as facts come and go, columns that give way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView
+
+from gm_desktop.i18n import tr
+from gm_desktop.models.paged_table import ID_ROLE, PagedTable
+from gm_desktop.theme import Theme
+from gm_desktop.viewmodels.memory import MemoryViewModel
+from gm_desktop.widgets.fact_delegate import ROW_HEIGHT, FactDelegate
+
+TEXT, PINNED, AGENT, CONFIDENCE, WEIGHT, AGE, USES, ORIGIN, STATUS = range(9)
+_WIDTHS = {PINNED: 36, AGENT: 116, CONFIDENCE: 108, WEIGHT: 98, AGE: 66, USES: 60, ORIGIN: 112, STATUS: 94}
+_GIVES_WAY = (ORIGIN, WEIGHT, USES, AGENT, STATUS, AGE, CONFIDENCE)
+_TEXT_NEEDS = 240
+_KEYS = ("text", "pinned", "agent", "confidence", "weight", "created", "uses", "origin", "status")
+
+
+class FactTable(QTableView):
+    """Shows a `PagedTable`; the selection's truth is the view-model's set of ids."""
+
+    menu_wanted = Signal(QPoint)
+
+    def __init__(self, viewmodel: MemoryViewModel, theme: Theme) -> None:
+        super().__init__()
+        self._viewmodel = viewmodel
+        self._table: PagedTable = viewmodel.table
+        self._forced: dict[int, bool] = {}
+        self._anchor: tuple[str, int] | None = None
+        self._current_id: str | None = None
+        self._is_syncing = False
+        self._set_up(theme)
+        self._wire()
+        self._fit_columns()
+
+    def _set_up(self, theme: Theme) -> None:
+        self.setModel(self._table)
+        self.setItemDelegate(FactDelegate(theme, self))
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setCornerButtonEnabled(False)
+        self.setAccessibleName(tr("Facts"))
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        header.setSectionResizeMode(TEXT, QHeaderView.ResizeMode.Stretch)
+        header.setMinimumSectionSize(32)
+        for column, width in _WIDTHS.items():
+            header.resizeSection(column, width)
+        self.show_order()
+        self.setSortingEnabled(True)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+
+    def _wire(self) -> None:
+        self._table.about_to_change.connect(self._keep_place)
+        self._table.changed.connect(self._return_to_place)
+        self.selectionModel().selectionChanged.connect(self._on_selected)
+        self.selectionModel().currentRowChanged.connect(self._on_current)
+        self._viewmodel.selection_changed.connect(self._show_selection)
+        self._viewmodel.filter_changed.connect(self._fit_columns)
+        self.customContextMenuRequested.connect(lambda at: self.menu_wanted.emit(self.viewport().mapToGlobal(at)))
+        self.horizontalHeader().customContextMenuRequested.connect(self._open_column_menu)
+
+    def show_order(self) -> None:
+        """Shows the view-model's order in the header without asking for it again."""
+        key, descending = self._viewmodel.sort
+        order = Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder
+        with QSignalBlocker(self.horizontalHeader()):
+            self.horizontalHeader().setSortIndicator(_KEYS.index(key), order)
+
+    # selection
+
+    def _on_selected(self) -> None:
+        if not self._is_syncing:
+            ids: list[str] = []
+            selection = self.selectionModel().selection()
+            for at in range(selection.size()):
+                span = selection.at(at)
+                ids.extend(self._table.ids[span.top() : span.bottom() + 1])
+            self._is_syncing = True
+            self._viewmodel.select(ids)
+            self._is_syncing = False
+
+    def _on_current(self) -> None:
+        if not self._is_syncing:
+            self._current_id = self.currentIndex().data(ID_ROLE)
+
+    def _show_selection(self) -> None:
+        """Makes the view agree with the set of ids."""
+        if self._is_syncing:
+            return
+        self._is_syncing = True
+        rows = sorted(row for each in self._viewmodel.selected if (row := self._table.row_of(each)) is not None)
+        flags = QItemSelectionModel.SelectionFlag
+        self.selectionModel().select(self._ranges(rows), flags.ClearAndSelect | flags.Rows)
+        if len(rows) == 1 and self._table.id_at(rows[0]) != self._current_id:
+            self._current_id = self._table.id_at(rows[0])
+            self._set_current(rows[0])
+            self.scrollTo(self._table.index(rows[0], TEXT), QAbstractItemView.ScrollHint.EnsureVisible)
+        self._is_syncing = False
+
+    def _ranges(self, rows: Iterable[int]) -> QItemSelection:
+        selection = QItemSelection()
+        first = last = -2
+        for row in [*rows, -1]:
+            if row != last + 1:
+                if first >= 0:
+                    selection.select(self._table.index(first, 0), self._table.index(last, STATUS))
+                first = row
+            last = row
+        return selection
+
+    def _set_current(self, row: int) -> None:
+        flags = QItemSelectionModel.SelectionFlag
+        self.selectionModel().setCurrentIndex(self._table.index(row, TEXT), flags.NoUpdate)
+
+    # keeping one's place
+
+    def _keep_place(self) -> None:
+        self._is_syncing = True
+        offset = self.verticalScrollBar().value()
+        row = offset // ROW_HEIGHT
+        at_top = offset == 0 or row >= len(self._table.ids)
+        self._anchor = None if at_top else (self._table.id_at(row), offset % ROW_HEIGHT)
+
+    def _return_to_place(self) -> None:
+        if self._anchor is not None:
+            row = self._table.row_of(self._anchor[0])
+            if row is not None:
+                self.updateGeometries()
+                self.verticalScrollBar().setValue(row * ROW_HEIGHT + self._anchor[1])
+        current = self._table.row_of(self._current_id) if self._current_id else None
+        if current is not None:
+            self._set_current(current)
+        self._is_syncing = False
+        self._show_selection()
+
+    # columns
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Columns give way to the text."""
+        super().resizeEvent(event)
+        self._fit_columns()
+
+    def _fit_columns(self) -> None:
+        shown = set(_WIDTHS)
+        if self._viewmodel.filter.agent_id is not None:
+            shown.discard(AGENT)
+        if self._viewmodel.filter.status == "live":
+            shown.discard(STATUS)
+        room = self.viewport().width() - _TEXT_NEEDS
+        for column in _GIVES_WAY:
+            if sum(_WIDTHS[each] for each in shown) <= room:
+                break
+            shown.discard(column)
+        for column in _WIDTHS:
+            self.setColumnHidden(column, not self._forced.get(column, column in shown))
+
+    def _open_column_menu(self, at: QPoint) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for column in _WIDTHS:
+            title = str(self._table.headerData(column, Qt.Orientation.Horizontal) or tr("Pinned"))
+            action = menu.addAction(title)
+            action.setCheckable(True)
+            action.setChecked(not self.isColumnHidden(column))
+            action.toggled.connect(lambda is_on, column=column: self._force(column, is_on=is_on))
+        menu.addSeparator()
+        menu.addAction(tr("Choose by width")).triggered.connect(self._forget_forced)
+        menu.popup(self.horizontalHeader().mapToGlobal(at))
+
+    def _force(self, column: int, *, is_on: bool) -> None:
+        self._forced[column] = is_on
+        self._fit_columns()
+
+    def _forget_forced(self) -> None:
+        self._forced.clear()
+        self._fit_columns()
