@@ -13,6 +13,7 @@ from gm_engine.records import JsonValue
 
 
 @click.group()
+@shared_options
 def vault() -> None:
     """Look at a published vault."""
 

@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("gm_engine.cli.store:doctor", "Check that the store is sound."),
 }
 GROUP = "graymatter.commands"
+OTHERS_HELP = {"vault": "Read the notes of a published vault."}  # so that the list costs no import
 
 
 class LazyGroup(click.Group):
@@ -53,7 +54,8 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without loading any of the built-in ones."""
         rows = [(name, text) for name, (_, text) in COMMANDS.items()]
-        rows += [(name, _as_command(other.load()).get_short_help_str()) for name, other in sorted(_others().items())]
+        others = sorted((name, other.value) for name, other in _others().items() if name not in COMMANDS)
+        rows += [(name, OTHERS_HELP.get(name, f"Added by {value.partition(':')[0]}.")) for name, value in others]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 

@@ -99,9 +99,13 @@ def _exporter(name: str) -> Exporter:
 
 
 def report_payload(value: object) -> JsonValue:
-    """A report (a dataclass of plain values, tuples and further dataclasses) as JSON."""
+    """A report (a dataclass of plain values, tuples and further dataclasses) as JSON.
+
+    Fields that hold their default have nothing to say and are left out.
+    """
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: report_payload(getattr(value, field.name)) for field in fields(value)}
+        held = ((field, getattr(value, field.name)) for field in fields(value))
+        return {field.name: report_payload(item) for field, item in held if item != field.default}
     if isinstance(value, Mapping):
         return {str(key): report_payload(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
