@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
@@ -22,6 +22,10 @@ class ActionTable(QObject):
         self._theme = theme
         self._specs: dict[str, ActionSpec] = {}
         self._actions: dict[str, QAction] = {}
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(0)
+        self._soon.timeout.connect(self.refresh)
 
     def add(self, owner: QWidget, specs: Iterable[ActionSpec], *, everywhere: bool = False) -> None:
         """Installs `specs` on `owner`. Shortcuts work while the focus is inside it, or `everywhere` in the window."""
@@ -58,6 +62,10 @@ class ActionTable(QObject):
             action.setEnabled(spec.when())
             if spec.checked is not None:
                 action.setChecked(spec.checked())
+
+    def refresh_soon(self) -> None:
+        """Refreshes once when the event loop is next idle, however often it is called before."""
+        self._soon.start()
 
     def run(self, action_id: str) -> None:
         """Runs an action if it can run now."""
