@@ -14,6 +14,7 @@ SWITCH_INTERVAL_S = 0.001  # the GUI thread gets the interpreter back sooner whi
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the desktop until its window is closed; returns the exit code."""
     options = _parser().parse_args(argv)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads wait for each other longer than one scan takes
     if options.screenshots is not None:
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     from PySide6.QtWidgets import QApplication  # after the platform is chosen

@@ -44,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads wait for each other longer than one scan takes
     given = list(sys.argv[1:] if arguments is None else arguments)
     session = Session()
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -10,6 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as both programs do
 
 from tests.benchmarks import engine_rows, process_rows  # noqa: E402 — the project's root comes first
 from tests.benchmarks.table import Row, show  # noqa: E402
