@@ -18,12 +18,14 @@ from gm_engine.ranking.fusion import first_in_order
 from gm_engine.ranking.keyword import KeywordMatch
 from gm_engine.ranking.postings import decode
 from gm_engine.ranking.query import Query
+from gm_engine.ranking.rows import fetch
 from gm_engine.ranking.snapshot import Snapshot, View
 from gm_engine.terms import Term
 
 _WORDS = 8
 _ASKED = 6  # missing terms that are looked up
 _NEIGHBOURS = 24  # facts whose other words are looked at
+_LIKELY = 40  # words beside a match that are weighed against the whole memory
 _SIMILAR = 72.0  # rapidfuzz ratio, 0 to 100
 _COMMON = 0.2  # a word in more than this share of the facts says nothing about a query
 _NEARBY = "SELECT id, term, surface FROM terms WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ?"
@@ -69,7 +71,7 @@ def _nearby_words(
     ids = list(dict.fromkeys([*spelt, *beside]))[:_WORDS]
     if not ids:
         return []
-    surfaces = {row[0]: row[1] for row in connection.exec_driver_sql(_SURFACES, (json.dumps(ids),))}
+    surfaces = {row[0]: row[1] for row in fetch(connection, _SURFACES, (json.dumps(ids),))}
     return list(dict.fromkeys(surfaces[term_id] for term_id in ids if term_id in surfaces))
 
 
@@ -81,7 +83,7 @@ def _spelt_alike(connection: Connection, snapshot: Snapshot, view: View, missing
         key = term.term
         reach = max(1, len(key) // 3)
         bounds = (key[0], key[0] + "\U0010ffff", len(key) - reach, len(key) + reach)
-        for term_id, other, _ in connection.exec_driver_sql(_NEARBY, bounds):
+        for term_id, other, _ in fetch(connection, _NEARBY, bounds):
             similarity = ratio(key, other, score_cutoff=_SIMILAR)
             if similarity:
                 frequency = _frequency(snapshot, view, term_id)
@@ -104,11 +106,12 @@ def _beside(
         return []
     best = matched[first_in_order(match.scores[matched], snapshot.orders.age_rank[matched], _NEIGHBOURS)]
     numbers = json.dumps(snapshot.numbers[best].tolist())
-    blobs = [row[0] for row in connection.exec_driver_sql(_TERM_BLOBS, (numbers,))]
+    blobs = [row[0] for row in fetch(connection, _TERM_BLOBS, (numbers,))]
     counts = Counter(decode(blobs, 0).terms.tolist())
+    likely = sorted((-count, term_id) for term_id, count in counts.items() if term_id not in skip)[:_LIKELY]
     scored = []
-    for term_id, count in counts.items():
+    for count, term_id in likely:
         frequency = _frequency(snapshot, view, term_id)
-        if term_id not in skip and 0 < frequency <= max(1.0, _COMMON * view.count):
-            scored.append((-round(count * math.log1p(view.count / frequency), 9), term_id))
+        if 0 < frequency <= max(1.0, _COMMON * view.count):
+            scored.append((round(count * math.log1p(view.count / frequency), 9), term_id))
     return [term_id for _, term_id in sorted(scored)]

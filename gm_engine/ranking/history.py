@@ -26,7 +26,7 @@ _HORIZON = "SELECT at_ns FROM journal WHERE verb <> 'import' ORDER BY seq LIMIT 
 _LAST = "SELECT at_ns FROM journal ORDER BY seq DESC LIMIT 1"
 _LATER = (
     "SELECT c.target, c.before, c.after, j.verb, c.version_before, c.version_after FROM changes c JOIN journal j"
-    " ON j.seq = c.seq WHERE c.kind = 'fact' AND j.at_ns > ? ORDER BY c.seq DESC, c.n DESC"
+    " ON j.seq = c.seq WHERE +c.kind = 'fact' AND j.at_ns > ? ORDER BY c.seq DESC, c.n DESC"
 )
 _TERM_IDS = "SELECT term, id FROM terms WHERE term IN (SELECT value FROM json_each(?))"
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from gm_engine.errors import InvalidInput
 from gm_engine.ranking.aliases import Expansion, expand
+from gm_engine.ranking.rows import fetch
 from gm_engine.terms import Term, text_terms
 
 _TERM_IDS = "SELECT term, id FROM terms WHERE term IN (SELECT value FROM json_each(?))"
@@ -45,5 +46,5 @@ def read_query(connection: Connection, text: str, alias_texts: Sequence[str], *,
     extra = list(dict.fromkeys(added.text for added in expansions))
     query = Query(" ".join([text, *extra]) if extra else text, terms, expansions, {})
     if query.keys:
-        query.ids.update((row[0], row[1]) for row in connection.exec_driver_sql(_TERM_IDS, (json.dumps(query.keys),)))
+        query.ids.update((row[0], row[1]) for row in fetch(connection, _TERM_IDS, (json.dumps(query.keys),)))
     return query

@@ -52,12 +52,20 @@ class Ranked:
             self._keyword.ranks,
             view.recency_rank if weights.recency > 0 else nothing,
         )
+        self._confidence_weight = confidence_weight
         self.factors = confidence_factors(view.level, confidence_weight)
+        self._matched = np.flatnonzero((self.ranks.vector > 0) | (self.ranks.keyword > 0))
         self._rescore()
 
     def _rescore(self) -> None:
-        self.base = base_scores(self.ranks, self._weights)
-        self.final = self.base * self.factors
+        """Most facts are ranked by recency alone, whose part of the score is kept; the others are computed."""
+        at, ranks, weights = self._matched, self.ranks, self._weights
+        self.base = (
+            self._view.recency_scores(weights.recency).copy() if weights.recency > 0 else np.zeros(self._view.count)
+        )
+        few = SignalRanks(ranks.vector[at], ranks.keyword[at], ranks.recency[at])
+        self.base[at] = base_scores(few, weights)
+        self.final = self.base * self.factors if self._confidence_weight > 0 else self.base
 
     def first(self, count: int) -> Ints:
         """The first `count` facts of the ranking in exact order, duplicates included."""

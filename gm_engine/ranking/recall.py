@@ -23,6 +23,7 @@ from gm_engine.ranking.keyword import KeywordMatch, match_keywords
 from gm_engine.ranking.query import Query, read_query
 from gm_engine.ranking.ranked import Ranked
 from gm_engine.ranking.receipts import age_days, lineages
+from gm_engine.ranking.rows import fetch
 from gm_engine.ranking.snapshot import Snapshot, View, follow, load_snapshot
 from gm_engine.ranking.vector_signal import VectorSignal, no_vectors, rows_of, search_vectors
 from gm_engine.records import (
@@ -256,7 +257,7 @@ class Ranker:
 
     def _snapshot(self, connection: Connection, agent_id: str) -> Snapshot:
         """The namespace at the seq that `connection` sees; the newest one is kept."""
-        seq = int(connection.exec_driver_sql(_NEWEST_SEQ).scalar_one())
+        seq = int(fetch(connection, _NEWEST_SEQ)[0][0])
         with self._lock:
             known = self._snapshots.get(agent_id)
             if known is not None and known.seq == seq:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 
 from gm_engine.clock import format_ns
+from gm_engine.ranking.rows import fetch
 from gm_engine.records import JsonValue, Receipt, SignalWeights
 
 DAY_NS = 86_400 * 1_000_000_000
@@ -27,7 +28,7 @@ def lineages(connection: Connection, fact_ids: Sequence[str]) -> dict[str, tuple
     open_ids = set(fact_ids)
     while open_ids:
         asked |= open_ids
-        found = connection.exec_driver_sql(_REPLACED, (json.dumps(sorted(open_ids)),)).fetchall()
+        found = fetch(connection, _REPLACED, (json.dumps(sorted(open_ids)),))
         for newer, older in found:
             replaced.setdefault(newer, []).append(older)
         open_ids = {older for _, older in found} - asked

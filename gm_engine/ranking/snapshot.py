@@ -16,10 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
+from gm_engine.ranking.fusion import contribution
 from gm_engine.ranking.orders import Orders, extend_orders, make_orders
 from gm_engine.ranking.postings import Postings, TermRows, build, decode
+from gm_engine.ranking.rows import fetch
 
 ALIAS = "alias"
+_WEIGHTS_KEPT = 8
 _RELOAD_AT = 4000  # changed facts; from there reading all rows is faster than looking each one up
 _COLUMNS = (
     "f.no, f.id, f.text_key, f.created_ns, f.superseded_by = '',"
@@ -28,11 +31,13 @@ _COLUMNS = (
 )
 _FROM = " FROM facts f LEFT JOIN fact_terms t ON t.fact_no = f.no"
 _LOAD = f"SELECT {_COLUMNS}{_FROM} WHERE f.agent_id = ? ORDER BY f.no"
-_LOAD_SOME = f"SELECT {_COLUMNS}{_FROM} WHERE f.id IN (SELECT value FROM json_each(?)) AND f.agent_id = ? ORDER BY f.no"
-_CHANGED = (
-    "SELECT DISTINCT target FROM changes WHERE seq > ? AND kind = 'fact'"
-    " AND (agent_id = ? OR json_extract(before, '$.agent_id') = ?)"
+_LOAD_SOME = (
+    f"SELECT {_COLUMNS}{_FROM} WHERE f.id IN (SELECT value FROM json_each(?)) AND +f.agent_id = ? ORDER BY f.no"
 )
+_CHANGED = (
+    "SELECT DISTINCT target FROM changes WHERE seq > ? AND +kind = 'fact'"
+    " AND (+agent_id = ? OR json_extract(before, '$.agent_id') = ?)"
+)  # + keeps SQLite on the primary key: what is new is at its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +56,21 @@ class View:
     id_rank: NDArray[np.int64]
     level: NDArray[np.int8]
     average_length: float
+    _recency: dict[float, NDArray[np.float64]] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
         """How many facts may be recalled."""
         return len(self.positions)
+
+    def recency_scores(self, weight: float) -> NDArray[np.float64]:
+        """What recency adds to each fact's base score; kept for the weights used last, not to be changed."""
+        scores = self._recency.get(weight)
+        if scores is None:
+            if len(self._recency) >= _WEIGHTS_KEPT:
+                self._recency.clear()
+            scores = self._recency[weight] = contribution(weight, self.recency_rank)
+        return scores
 
 
 @dataclass(slots=True)
@@ -133,7 +148,7 @@ class Snapshot:
 
 def load_snapshot(connection: Connection, agent_id: str, seq: int) -> Snapshot:
     """Reads a whole namespace as it stands in `connection`'s view of the store, which is at journal `seq`."""
-    rows = connection.exec_driver_sql(_LOAD, (agent_id,)).fetchall()
+    rows = fetch(connection, _LOAD, (agent_id,))
     columns = read_columns(rows, 0)
     return Snapshot(
         agent_id=agent_id,
@@ -157,12 +172,12 @@ def load_snapshot(connection: Connection, agent_id: str, seq: int) -> Snapshot:
 def follow(connection: Connection, snapshot: Snapshot, seq: int) -> Snapshot:
     """The namespace at journal `seq`, from an earlier snapshot and what the journal says has changed since."""
     agent_id = snapshot.agent_id
-    changed = [row[0] for row in connection.exec_driver_sql(_CHANGED, (snapshot.seq, agent_id, agent_id))]
+    changed = [row[0] for row in fetch(connection, _CHANGED, (snapshot.seq, agent_id, agent_id))]
     if not changed:
         return replace(snapshot, seq=seq)
     if len(changed) > _RELOAD_AT:
         return load_snapshot(connection, agent_id, seq)
-    rows = connection.exec_driver_sql(_LOAD_SOME, (json.dumps(changed), agent_id)).fetchall()
+    rows = fetch(connection, _LOAD_SOME, (json.dumps(changed), agent_id))
     return _apply(snapshot, changed, rows, seq)
 
 
