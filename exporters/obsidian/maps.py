@@ -59,7 +59,9 @@ def _agent(renderer: Renderer, agent: AgentSummary) -> Note:
 
 def _counts(agent: AgentSummary) -> str:
     counts = f"{agent.live} live, {agent.pinned} pinned, {agent.retired} retired"
-    return f"{counts}, {agent.aliases} aliases" if agent.aliases else counts
+    if not agent.aliases:
+        return counts
+    return f"{counts}, {agent.aliases} {'alias' if agent.aliases == 1 else 'aliases'}"
 
 
 def _dated(renderer: Renderer, fact: Fact) -> str:

@@ -83,7 +83,7 @@ PIECES = [
     ),
     *("%% graymatter:begin %%", "%% graymatter:end 0123456789abcdef %%", "README.md", "x.", "\uffff", "\U0001fffe"),
 ]
-CHARACTERS = st.characters(exclude_categories=("Cs",))
+CHARACTERS = st.characters(exclude_categories=["Cs"])
 TEXTS = st.one_of(
     st.text(CHARACTERS, max_size=60),
     st.lists(st.one_of(st.sampled_from(PIECES), st.text(CHARACTERS, max_size=4)), max_size=8).map("".join),
