@@ -28,7 +28,7 @@ from gm_desktop.widgets.rail import NavigationRail
 from gm_desktop.widgets.toasts import ToastStack
 
 MENUS = ("File", "Edit", "View", "Go", "Help")
-INSPECTOR_WIDTH = 340
+INSPECTOR_WIDTH = 328
 MIN_PAGE_WIDTH = 420
 
 
@@ -93,6 +93,7 @@ class MainWindow(QMainWindow):
         self.rail.chosen.connect(self.page_wanted)
         self.setAcceptDrops(True)
         self.setWindowTitle("GrayMatter")
+        self.setWindowIcon(self._theme.icon("mark", "accent", 64))
         self.resize(1280, 800)
 
     # --- pages -------------------------------------------------------------------------------------------------

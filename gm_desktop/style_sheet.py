@@ -12,7 +12,10 @@ def style_sheet(roles: Mapping[str, str]) -> str:
     """The style sheet for the roles of one theme."""
     values = {role: f"rgba({_rgba(value)})" if len(value) == 9 else value for role, value in roles.items()}
     template = Template(resource("themes", "style.qss").read_text(encoding="utf-8"))
-    return template.substitute(values, chevron=resource("icons", "chevron-grey.svg").as_posix())
+    images = {"chevron": "chevron-grey", "chevron_up": "chevron-up-grey"}
+    return template.substitute(
+        values, **{name: resource("icons", f"{icon}.svg").as_posix() for name, icon in images.items()}
+    )
 
 
 def _rgba(value: str) -> str:

@@ -18,8 +18,9 @@ from gm_engine.progress import CancelToken, Progress
 
 if TYPE_CHECKING:
     from exporters.obsidian.publish import PublishReport
-
     from gm_engine import Memory
+
+SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +36,23 @@ class Publishing:
 
 
 @dataclass(frozen=True, slots=True)
-class BrokenLine:
-    """A link that leads nowhere."""
+class NoteLines:
+    """Notes that deserve a look: why, and one line for each."""
 
-    note: str
-    target: str
+    title: str
+    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a run did."""
+    """What a run did: `figures` are (count, label); `notes` is empty when all is well."""
 
     vault: Path
     folder: str
-    written: int
-    unchanged: int
-    removed: int
-    broken: tuple[BrokenLine, ...]
+    figures: tuple[tuple[int, str], ...]
+    notes: tuple[NoteLines, ...]
+    has_changed: bool
+    broken_links: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +128,7 @@ class PublishViewModel(QObject):
             self._set(Stopped(tr("Cancelled. Publishing again writes only the rest.")))
 
     def _on_published(self, report: PublishReport, vault: Path, folder: str) -> None:
-        broken = tuple(BrokenLine(str(link.note), str(link.target)) for link in report.broken_links)
-        self._set(Published(vault, folder, report.written, report.unchanged, report.removed, broken))
+        self._set(published(report, vault, folder))
         said = tr_count("{count} note written to the vault", "{count} notes written to the vault", report.written)
         self._notices.show(said if report.written else tr("The vault is up to date"), level="success")
 
@@ -141,3 +141,37 @@ class PublishViewModel(QObject):
     def _set(self, state: State) -> None:
         self.state = state
         self.changed.emit()
+
+
+def published(report: PublishReport, vault: Path, folder: str) -> Published:
+    """What a report says, with labels for the person."""
+    figures = [(report.written, tr("written")), (report.unchanged, tr("unchanged"))]
+    figures += [(report.moved, tr("renamed"))] if report.moved else []
+    figures += [(report.removed, tr("removed"))] if report.removed else []
+    broken, left, orphaned = report.broken_links, report.left, report.orphaned
+    notes = (
+        NoteLines(
+            tr_count("{count} link leads nowhere", "{count} links lead nowhere", len(broken)),
+            tuple(f"{link.note}  →  {link.target}" for link in broken[:SHOWN]),
+        ),
+        NoteLines(
+            tr_count("{count} note was left as it is", "{count} notes were left as they are", len(left)),
+            tuple(f"{note.note}: {note.reason}" for note in left[:SHOWN]),
+        ),
+        NoteLines(
+            tr_count(
+                "{count} note stayed although its fact is retired",
+                "{count} notes stayed although their facts are retired",
+                len(orphaned),
+            ),
+            orphaned[:SHOWN],
+        ),
+    )
+    return Published(
+        vault,
+        folder,
+        tuple(figures),
+        tuple(note for note in notes if note.lines),
+        has_changed=bool(report.written or report.moved or report.removed),
+        broken_links=len(broken),
+    )

@@ -136,7 +136,7 @@ class FirstRunView(QWidget):
         inner = QVBoxLayout(column)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(6)
-        inner.addWidget(Picture(self._theme, "brain", "accent", 36))
+        inner.addWidget(Picture(self._theme, "mark", "accent", 36))
         inner.addSpacing(6)
         inner.addWidget(text_label(tr("See what your agents remember"), "hero"))
         lead = tr("Browse it, ask why a fact came back, correct it, take anything back, publish it as linked notes.")

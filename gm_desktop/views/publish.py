@@ -7,6 +7,7 @@ from urllib.parse import quote, urlencode
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
+    QApplication,
     QFileDialog,
     QFrame,
     QGridLayout,
@@ -20,14 +21,13 @@ from PySide6.QtWidgets import (
 
 from gm_desktop.actions import ActionSpec
 from gm_desktop.formatting import duration, number
-from gm_desktop.i18n import tr, tr_count
+from gm_desktop.i18n import tr
 from gm_desktop.page import Page
 from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.viewmodels.publish import Published, Publishing, PublishViewModel, Ready, Stopped
 from gm_desktop.widgets.basics import PageHeader, Picture, push_button, row, text_label
 
 COLUMN = 720
-SHOWN_BROKEN = 200
 _PARTS = (
     ("file-text", "A note for every fact", "with its agent, confidence and history as properties, linked both ways"),
     ("users", "A note for every agent and entity", "so that the graph view shows who knows what about whom"),
@@ -138,6 +138,8 @@ class PublishPage(Page):
         self._viewmodel.choose(vault=path)
 
     def _show_state(self) -> None:
+        focused = QApplication.focusWidget()
+        had_focus = focused is not None and self.isAncestorOf(focused)
         self._publish.setEnabled(self._viewmodel.can_publish)
         for field, text in ((self._vault, self._viewmodel.vault), (self._folder, self._viewmodel.folder)):
             if field.text() != text:
@@ -146,18 +148,20 @@ class PublishPage(Page):
         if state is self._shown:
             return
         self._shown = state
+        if had_focus and not isinstance(state, Publishing):
+            self._publish.setFocus()
         _clear(self._result)
         match state:
             case Ready():
                 self._result.addWidget(_promises(self._theme))
             case Publishing():
-                self._show_progress_of(state)
+                self._show_progress_of(state, take_focus=had_focus)
             case Published():
                 self._show_published(state)
             case Stopped():
                 self._result.addWidget(text_label(state.sentence, "danger", wrap=True))
 
-    def _show_progress_of(self, state: Publishing) -> None:
+    def _show_progress_of(self, state: Publishing, *, take_focus: bool) -> None:
         bar, words = QProgressBar(), text_label(tr("Starting"), "small")
         bar.setTextVisible(False)
         bar.setAccessibleName(tr("Publishing"))
@@ -176,40 +180,29 @@ class PublishPage(Page):
         self._result.addWidget(text_label(tr("Publishing"), "heading"))
         self._result.addWidget(bar)
         self._result.addWidget(words)
-        self._result.addLayout(row(push_button(tr("Cancel"), "", self._viewmodel.cancel), 1))
+        cancel = push_button(tr("Cancel"), "", self._viewmodel.cancel)
+        self._result.addLayout(row(cancel, 1))
+        if take_focus:
+            cancel.setFocus()  # the button that began it is disabled now
         show()
 
     def _show_published(self, state: Published) -> None:
-        title = tr("Published") if state.written or state.removed else tr("Nothing had changed")
-        self._result.addWidget(text_label(title, "heading"))
-        self._result.addLayout(
-            row(
-                _figure(state.written, tr("written")),
-                _figure(state.unchanged, tr("unchanged")),
-                _figure(state.removed, tr("removed")),
-                1,
-                spacing=40,
-            )
-        )
-        self._result.addLayout(self._links(state))
-        if state.broken:
-            lines = "\n".join(f"{link.note}  →  {link.target}" for link in state.broken[:SHOWN_BROKEN])
-            self._result.addWidget(text_label(lines, "small", wrap=True, selectable=True))
+        title = tr("Published") if state.has_changed else tr("Nothing had changed")
+        figures = [_figure(count, label) for count, label in state.figures]
         note = state.vault / state.folder / "Memory.md"
-        self._result.addLayout(
-            row(
-                push_button(tr("Open in Obsidian"), "", lambda: _open_in_obsidian(str(note))),
-                push_button(tr("Show folder"), "", lambda: _show_folder(str(note.parent))),
-                1,
+        open_note = push_button(tr("Open in Obsidian"), "", lambda: _open_in_obsidian(str(note)))
+        show_folder = push_button(tr("Show folder"), "", lambda: _show_folder(str(note.parent)))
+        self._result.addWidget(text_label(title, "heading"))
+        self._result.addLayout(row(*figures, 1, spacing=40))
+        if not state.broken_links:
+            fine = text_label(tr("Every link was checked and leads to a note"))
+            self._result.addLayout(row(Picture(self._theme, "circle-check", "success"), fine, 1))
+        for part in state.notes:
+            self._result.addLayout(
+                row(Picture(self._theme, "triangle-alert", "warning"), text_label(part.title, "strong"), 1)
             )
-        )
-
-    def _links(self, state: Published) -> QHBoxLayout:
-        count = len(state.broken)
-        name, role = ("triangle-alert", "warning") if count else ("circle-check", "success")
-        picture = Picture(self._theme, name, role)
-        broken = tr_count("{count} link leads nowhere", "{count} links lead nowhere", count)
-        return row(picture, text_label(broken if count else tr("Every link was checked and leads to a note")), 1)
+            self._result.addWidget(text_label("\n".join(part.lines), "small", wrap=True, selectable=True))
+        self._result.addLayout(row(open_note, show_folder, 1))
 
 
 def _promises(theme: Theme) -> QWidget:

@@ -2,16 +2,47 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QAction
+from PySide6.QtCore import QRect, QRectF, Qt, Signal
+from PySide6.QtGui import QAction, QIcon, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from gm_desktop.theme import SPACE, Theme
 from gm_desktop.widgets.basics import Picture, text_label
 
-WIDTH = 188
+WIDTH = 184
 _MARK_PX = 18
-_ICON_SLOT = 26  # wider than the icon: room between it and the text
+
+
+class RailButton(QToolButton):
+    """One entry: icon, text, a soft ground while it is open or under the pointer."""
+
+    def __init__(self, theme: Theme, text: str) -> None:
+        super().__init__()
+        self._theme = theme
+        self.setText(text)
+        self.setAccessibleName(text)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setFixedHeight(34)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Draws the entry in the theme's colours."""
+        theme, painter = self._theme, QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = QRectF(self.rect()).adjusted(1, 1, -1, -1)
+        ground = "accent_soft" if self.isChecked() else "hover" if self.underMouse() and self.isEnabled() else ""
+        painter.setPen(QPen(theme.color("focus"), 2) if self.hasFocus() else Qt.PenStyle.NoPen)
+        painter.setBrush(theme.color(ground) if ground else Qt.BrushStyle.NoBrush)
+        if ground or self.hasFocus():
+            painter.drawRoundedRect(box, 7, 7)
+        mode = QIcon.Mode.Normal if self.isEnabled() else QIcon.Mode.Disabled
+        self.icon().paint(painter, QRect(11, (self.height() - 16) // 2, 16, 16), Qt.AlignmentFlag.AlignCenter, mode)
+        role = "text_faint" if not self.isEnabled() else "accent" if self.isChecked() else "text_muted"
+        painter.setPen(theme.color(role))
+        painter.setFont(theme.font("strong"))
+        text = self.text().rstrip("….")
+        painter.drawText(self.rect().adjusted(38, 0, -8, 0), Qt.AlignmentFlag.AlignVCenter, text)
 
 
 class NavigationRail(QWidget):
@@ -22,10 +53,10 @@ class NavigationRail(QWidget):
     def __init__(self, theme: Theme, title: str) -> None:
         super().__init__()
         self._theme = theme
-        self._buttons: dict[str, QToolButton] = {}
+        self._buttons: dict[str, RailButton] = {}
         self._icons: dict[str, str] = {}
         self._group = QButtonGroup(self)
-        self._mark = Picture(theme, "brain", "accent", _MARK_PX)
+        self._mark = Picture(theme, "mark", "accent", _MARK_PX)
         self.setFixedWidth(WIDTH)
         self._pages, self._actions = QVBoxLayout(), QVBoxLayout()
         self._build(title)
@@ -34,7 +65,7 @@ class NavigationRail(QWidget):
 
     def add_page(self, page_id: str, title: str, icon: str, *, shortcut: str) -> None:
         """Adds an entry for a page."""
-        button = self._entry(title)
+        button = RailButton(self._theme, title)
         button.setCheckable(True)
         button.setToolTip(f"{title} ({shortcut})")
         button.clicked.connect(lambda _checked=False: self.chosen.emit(page_id))
@@ -45,7 +76,7 @@ class NavigationRail(QWidget):
 
     def add_action(self, action: QAction) -> None:
         """Adds an entry at the bottom that follows `action` (text, icon, enabled)."""
-        button = self._entry(action.text())
+        button = RailButton(self._theme, action.text())
         button.setDefaultAction(action)
         self._actions.addWidget(button)
 
@@ -77,18 +108,6 @@ class NavigationRail(QWidget):
         layout.addLayout(self._pages)
         layout.addStretch(1)
         layout.addLayout(self._actions)
-
-    def _entry(self, title: str) -> QToolButton:
-        button = QToolButton()
-        button.setText(title)
-        button.setProperty("kind", "rail")
-        button.setAccessibleName(title)
-        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        button.setIconSize(QSize(_ICON_SLOT, 16))
-        button.setFixedHeight(34)
-        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        return button
 
     def _paint_icons(self) -> None:
         for page_id, button in self._buttons.items():
