@@ -3,6 +3,7 @@
 Everything that is not listed in `__all__` is private.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from gm_engine.config import Config, EmbeddingMode
@@ -68,14 +69,23 @@ from gm_engine.version import __version__
 
 if TYPE_CHECKING:
     from gm_engine.memory import Memory
+    from gm_engine.ranking.batch import BatchResult, merged_facts
+    from gm_engine.ranking.missing import MissingReport
+    from gm_engine.search import RecallOptions
+
+_HEAVY = {
+    "Memory": "gm_engine.memory",
+    "BatchResult": "gm_engine.ranking.batch",
+    "merged_facts": "gm_engine.ranking.batch",
+    "MissingReport": "gm_engine.ranking.missing",
+    "RecallOptions": "gm_engine.search",
+}
 
 
 def __getattr__(name: str) -> object:
-    """The heavy name: `Memory` loads SQLAlchemy and numpy, so only programs that open a store pay for them."""
-    if name == "Memory":
-        from gm_engine.memory import Memory
-
-        return Memory
+    """The names that load SQLAlchemy and numpy: only programs that open a store pay for them."""
+    if name in _HEAVY:
+        return getattr(import_module(_HEAVY[name]), name)
     raise AttributeError(name)
 
 
@@ -86,6 +96,7 @@ __all__ = [
     "SUPERSEDED_BY_AGENT",
     "AgentSummary",
     "AsOfUnsupported",
+    "BatchResult",
     "CancelToken",
     "Cancelled",
     "Change",
@@ -115,6 +126,7 @@ __all__ = [
     "Memory",
     "MemoryStats",
     "Message",
+    "MissingReport",
     "NotFound",
     "Origin",
     "Process",
@@ -123,6 +135,7 @@ __all__ = [
     "Ranks",
     "ReadOnlyStore",
     "RecallExplainResult",
+    "RecallOptions",
     "RecallResult",
     "Receipt",
     "Retrieval",
@@ -139,5 +152,6 @@ __all__ = [
     "VectorStatus",
     "__version__",
     "effective_confidence",
+    "merged_facts",
     "no_progress",
 ]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING, Unpack
 
 from gm_engine.clock import Clock, SystemClock
 from gm_engine.config import Config
@@ -29,7 +30,6 @@ from gm_engine.records import (
     Process,
     RecallExplainResult,
     RecallResult,
-    SignalWeights,
     StoreSettings,
     StoreStatus,
 )
@@ -52,6 +52,10 @@ from gm_engine.store.lineage import lineage
 from gm_engine.store.settings import load_settings, save_settings
 from gm_engine.store.transaction import Transaction
 from gm_engine.version import __version__
+
+if TYPE_CHECKING:
+    from gm_engine.ranking.batch import BatchResult
+    from gm_engine.ranking.missing import MissingReport
 
 
 class Memory:
@@ -394,62 +398,40 @@ class Memory:
 
     # --- recall ----------------------------------------------------------------------------------------------------
 
-    def recall(
-        self,
-        agent_id: str,
-        query: str,
-        *,
-        top_k: int | None = None,
-        min_confidence: str | None = None,
-        confidence_weight: float | None = None,
-        preview: bool = False,
-        as_of_ns: int | None = None,
-        signal_weights: SignalWeights | None = None,
-        coverage_gate: float | None = None,
-        min_relevance: float | None = None,
-    ) -> RecallResult:
+    def recall(self, agent_id: str, query: str, **options: Unpack[RecallOptions]) -> RecallResult:
         """The facts that answer `query` best, in a total order that every process gives alike.
 
-        Options left out come from `Config`, then from the store's settings. A `preview` counts nothing; else the
-        returned facts' access counters move. What-if options (`signal_weights`, `coverage_gate`, `min_relevance`) are
-        for previews only. Raises `InvalidInput` for a bad option before any effect.
+        Unless it is a preview, the returned facts' access counters move. Raises `InvalidInput` for a bad option before
+        any effect, `AsOfUnsupported` for a moment before the journal's horizon.
         """
-        options = RecallOptions(
-            top_k=top_k,
-            min_confidence=min_confidence,
-            confidence_weight=confidence_weight,
-            as_of_ns=as_of_ns,
-            signal_weights=signal_weights,
-            coverage_gate=coverage_gate,
-            min_relevance=min_relevance,
-        )
-        return self._search.recall(agent_id, query, options, preview=preview)
+        return self._search.recall(agent_id, query, options)
 
-    def recall_explain(
-        self,
-        agent_id: str,
-        query: str,
-        *,
-        top_k: int | None = None,
-        min_confidence: str | None = None,
-        confidence_weight: float | None = None,
-        preview: bool = False,
-        as_of_ns: int | None = None,
-        signal_weights: SignalWeights | None = None,
-        coverage_gate: float | None = None,
-        min_relevance: float | None = None,
-    ) -> RecallExplainResult:
+    def recall_explain(self, agent_id: str, query: str, **options: Unpack[RecallOptions]) -> RecallExplainResult:
         """The same ranking as `recall`, with the same effects, and one receipt per fact that says why it came back."""
-        options = RecallOptions(
-            top_k=top_k,
-            min_confidence=min_confidence,
-            confidence_weight=confidence_weight,
-            as_of_ns=as_of_ns,
-            signal_weights=signal_weights,
-            coverage_gate=coverage_gate,
-            min_relevance=min_relevance,
-        )
-        return self._search.recall_explain(agent_id, query, options, preview=preview)
+        return self._search.recall_explain(agent_id, query, options)
+
+    def recall_shared(self, query: str, **options: Unpack[RecallOptions]) -> RecallResult:
+        """`recall` in the namespace that every agent reads."""
+        return self._search.recall(SHARED_AGENT_ID, query, options)
+
+    def recall_all(self, agent_id: str, query: str, **options: Unpack[RecallOptions]) -> RecallResult:
+        """The agent's own answer and the shared one, merged by their places: score = sum of 1/(60 + place)."""
+        return self._search.recall_all(agent_id, query, options)
+
+    def batch_recall(
+        self, agent_id: str, queries: Sequence[str], **options: Unpack[RecallOptions]
+    ) -> tuple[BatchResult, ...]:
+        """Each query exactly as alone, in order, over one state of the store; one failure does not fail the rest."""
+        return self._search.batch_recall(agent_id, queries, options)
+
+    def explain_missing(
+        self, agent_id: str, query: str, fact_id: str, **options: Unpack[RecallOptions]
+    ) -> MissingReport:
+        """Why a fact is not in the answer, its ranks, and the smallest change that would bring it in.
+
+        `NotFound` when there is no such fact. Counts nothing.
+        """
+        return self._search.explain_missing(agent_id, query, fact_id, options)
 
     def index_step(self, budget_s: float = 0.1) -> bool:
         """About `budget_s` seconds of embedding and indexing; whether there is more to do."""

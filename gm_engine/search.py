@@ -5,9 +5,10 @@ Ranking, vectors and the model are loaded with the first recall, so that a progr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from threading import RLock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from gm_engine.config import (
     Config,
@@ -21,6 +22,8 @@ from gm_engine.errors import DiskFull, StoreBusy
 from gm_engine.progress import CancelToken, Progress
 from gm_engine.records import (
     Confidence,
+    Coverage,
+    Fact,
     RecallExplainResult,
     RecallResult,
     SignalWeights,
@@ -33,24 +36,29 @@ from gm_engine.store.settings import load_settings
 
 if TYPE_CHECKING:
     from gm_engine.indexing import Indexer
-    from gm_engine.ranking.recall import Ranker, Ranking, RecallRequest
+    from gm_engine.ranking.batch import BatchResult
+    from gm_engine.ranking.missing import MissingReport
+    from gm_engine.ranking.recall import Ranker, RecallRequest
 
 T = TypeVar("T")
-DEFAULT_TOP_K = 8
 _COUNTING_TIMEOUT_S = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class RecallOptions:
-    """What one call asks for; None leaves the choice to `Config`, then to the store's settings."""
+class RecallOptions(TypedDict, total=False):
+    """What one call asks for; what is left out comes from `Config`, then from the store's settings.
 
-    top_k: int | None = None
-    min_confidence: str | None = None
-    confidence_weight: float | None = None
-    as_of_ns: int | None = None
-    signal_weights: SignalWeights | None = None
-    coverage_gate: float | None = None
-    min_relevance: float | None = None
+    `preview` counts nothing (the default counts); `as_of_ns` recalls from the store as it stood then and counts
+    nothing either. `signal_weights`, `coverage_gate` and `min_relevance` are what-if options, meant for previews.
+    """
+
+    top_k: int | None
+    min_confidence: str | None
+    confidence_weight: float | None
+    preview: bool
+    as_of_ns: int | None
+    signal_weights: SignalWeights | None
+    coverage_gate: float | None
+    min_relevance: float | None
 
 
 class Search:
@@ -64,38 +72,60 @@ class Search:
         self._ranker: Ranker | None = None
         self._indexer: Indexer | None = None
 
-    def recall(self, agent_id: str, query: str, options: RecallOptions, *, preview: bool) -> RecallResult:
+    def recall(self, agent_id: str, query: str, options: RecallOptions) -> RecallResult:
         """See `Memory.recall`."""
-        ranking = self._rank(agent_id, query, options)
-        if not preview:
-            self._count(ranking)
+        ranking = self._loaded_ranker().recall(self.request(agent_id, query, options))
+        self._count(ranking.facts(), options)
         return RecallResult(ranking.facts(), ranking.coverage, ranking.feedback, ranking.retrieval)
 
-    def recall_explain(
-        self, agent_id: str, query: str, options: RecallOptions, *, preview: bool
-    ) -> RecallExplainResult:
+    def recall_explain(self, agent_id: str, query: str, options: RecallOptions) -> RecallExplainResult:
         """See `Memory.recall_explain`."""
-        ranking = self._rank(agent_id, query, options)
-        receipts = ranking.receipts()
-        if not preview:
-            self._count(ranking)
-        return RecallExplainResult(receipts, ranking.coverage, ranking.feedback, ranking.retrieval)
+        ranking = self._loaded_ranker().recall(self.request(agent_id, query, options))
+        self._count(ranking.facts(), options)
+        return RecallExplainResult(ranking.receipts(), ranking.coverage, ranking.feedback, ranking.retrieval)
 
-    def _rank(self, agent_id: str, query: str, options: RecallOptions) -> Ranking:
+    def recall_all(self, agent_id: str, query: str, options: RecallOptions) -> RecallResult:
+        """See `Memory.recall_all`."""
+        from gm_engine.ranking.recall import shared_request
+        from gm_engine.ranking.shared import merge_namespaces
+
+        request = self.request(agent_id, query, options)
+        own, shared = self._loaded_ranker().recall_both(request, shared_request(request))
+        facts = merge_namespaces(own.facts(), shared.facts(), top_k=request.wanted)
+        self._count(facts, options)
+        return RecallResult(facts, _both(own.coverage, shared.coverage), own.feedback, own.retrieval)
+
+    def batch_recall(self, agent_id: str, queries: Sequence[str], options: RecallOptions) -> tuple[BatchResult, ...]:
+        """See `Memory.batch_recall`."""
+        from gm_engine.ranking.batch import batch_recall
+
+        first = self.request(agent_id, "", options)
+        results = batch_recall(self._loaded_ranker(), [replace(first, query=query) for query in queries])
+        for result in results:
+            self._count(result.facts, options)
+        return results
+
+    def explain_missing(self, agent_id: str, query: str, fact_id: str, options: RecallOptions) -> MissingReport:
+        """See `Memory.explain_missing`."""
+        from gm_engine.ranking.missing import explain_missing
+
+        return explain_missing(self._loaded_ranker(), self.request(agent_id, query, options), fact_id)
+
+    def request(self, agent_id: str, query: str, options: RecallOptions) -> RecallRequest:
+        """The settled request: what the call says, else `Config`, else the store. `InvalidInput` names a bad option."""
         check_agent_id(agent_id)
         check_options(options)
         with self._ledger.read() as connection:
             settings = load_settings(connection)
-        request = resolve(agent_id, query, options, config=self._config, settings=settings, now_ns=self._now_ns())
-        return self._loaded_ranker().recall(request)
+        return resolve(agent_id, query, options, config=self._config, settings=settings, now_ns=self._now_ns())
 
     def _now_ns(self) -> int:
         return self._ledger.clock.now_ns()
 
-    def _count(self, ranking: Ranking) -> None:
+    def _count(self, facts: Sequence[Fact], options: RecallOptions) -> None:
         """Counters are bookkeeping: they wait for the writer 50 ms at most and never fail a recall."""
-        ids = [fact.id for fact in ranking.facts()]
-        if not ids or self._ledger.read_only:
+        ids = [fact.id for fact in facts]
+        if not ids or self._ledger.read_only or options.get("preview") or options.get("as_of_ns") is not None:
             return
         try:
             with self._ledger.bookkeep(timeout_s=_COUNTING_TIMEOUT_S) as connection:
@@ -160,36 +190,49 @@ class Search:
 
 def check_options(options: RecallOptions) -> None:
     """Refuses a bad option before any effect, naming it."""
-    if options.min_confidence is not None:
-        check_label(options.min_confidence)
-    if options.confidence_weight is not None:
-        check_confidence_weight(options.confidence_weight)
-    if options.signal_weights is not None:
-        check_signal_weights(options.signal_weights)
-    if options.coverage_gate is not None:
-        check_fraction("coverage_gate", options.coverage_gate)
-    if options.min_relevance is not None:
-        check_fraction("min_relevance", options.min_relevance)
+    if (label := options.get("min_confidence")) is not None:
+        check_label(label)
+    if (confidence_weight := options.get("confidence_weight")) is not None:
+        check_confidence_weight(confidence_weight)
+    if (signal_weights := options.get("signal_weights")) is not None:
+        check_signal_weights(signal_weights)
+    if (gate := options.get("coverage_gate")) is not None:
+        check_fraction("coverage_gate", gate)
+    if (floor := options.get("min_relevance")) is not None:
+        check_fraction("min_relevance", floor)
 
 
 def resolve(
     agent_id: str, query: str, options: RecallOptions, *, config: Config, settings: StoreSettings, now_ns: int
 ) -> RecallRequest:
-    """The settled request: what the call says, else `config`, else the store."""
+    """See `Search.request`; `options` were checked."""
     from gm_engine.ranking.recall import RecallRequest
 
-    top_k = config.top_k if options.top_k is None else options.top_k
+    label, weight, top_k = options.get("min_confidence"), options.get("confidence_weight"), options.get("top_k")
     return RecallRequest(
         agent_id=agent_id,
         query=query,
-        top_k=top_k if top_k > 0 else DEFAULT_TOP_K,
-        min_confidence=None if options.min_confidence is None else Confidence(options.min_confidence),
-        confidence_weight=_first(options.confidence_weight, config.confidence_weight, settings.confidence_weight),
-        signal_weights=_first(options.signal_weights, config.signal_weights, settings.signal_weights),
-        coverage_gate=_first(options.coverage_gate, config.coverage_gate, settings.coverage_gate),
-        min_relevance=_first(options.min_relevance, config.min_relevance, settings.min_relevance),
-        as_of_ns=options.as_of_ns,
+        top_k=config.top_k if top_k is None else top_k,
+        min_confidence=None if label is None else Confidence(label),
+        confidence_weight=_first(weight, config.confidence_weight, settings.confidence_weight),
+        signal_weights=_first(options.get("signal_weights"), config.signal_weights, settings.signal_weights),
+        coverage_gate=_first(options.get("coverage_gate"), config.coverage_gate, settings.coverage_gate),
+        min_relevance=_first(options.get("min_relevance"), config.min_relevance, settings.min_relevance),
+        as_of_ns=options.get("as_of_ns"),
         now_ns=now_ns,
+        language=settings.language,
+        confidence_given=label is not None or weight is not None,
+    )
+
+
+def _both(own: Coverage, shared: Coverage) -> Coverage:
+    """What two namespaces could look at; the weaker path names the reason."""
+    weaker = shared if own.vector_path != "none" and shared.vector_path == "none" and shared.eligible else own
+    return Coverage(
+        own.eligible + shared.eligible,
+        own.with_vector + shared.with_vector,
+        weaker.vector_path,
+        weaker.reason,
     )
 
 
