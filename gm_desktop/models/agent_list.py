@@ -22,7 +22,7 @@ ROOT = QModelIndex()
 
 @dataclass(frozen=True, slots=True)
 class AgentLine:
-    """One line; `agent_id` None stands for all of them. Counts are content facts."""
+    """One line; `agent_id` None stands for all of them; `live` and `retired` are counts."""
 
     agent_id: str | None
     title: str
@@ -32,18 +32,22 @@ class AgentLine:
 
 
 def agent_lines(agents: Sequence[AgentSummary], *, with_all: bool) -> list[AgentLine]:
-    """The lines of a store: shared right after the sum, agents by name."""
+    """The lines of a store: shared right after the sum, agents by name. With the sum, live aliases count too."""
     shared = [each for each in agents if each.agent_id == SHARED_AGENT_ID]
     others = sorted((each for each in agents if each.agent_id != SHARED_AGENT_ID), key=_by_name)
     lines = [
-        AgentLine(each.agent_id, agent_title(each.agent_id), each.live, each.retired, icon)
+        AgentLine(each.agent_id, agent_title(each.agent_id), _count(each, with_all), each.retired, icon)
         for group, icon in ((shared, "users"), (others, "bot"))
         for each in group
     ]
     if not with_all:
         return lines
-    live, retired = sum(each.live for each in agents), sum(each.retired for each in agents)
+    live, retired = sum(_count(each, with_all) for each in agents), sum(each.retired for each in agents)
     return [AgentLine(None, tr("All agents"), live, retired, "layers"), *lines]
+
+
+def _count(agent: AgentSummary, with_aliases: bool) -> int:
+    return agent.live + agent.aliases if with_aliases else agent.live
 
 
 def _by_name(agent: AgentSummary) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from gm_desktop.engine_host import EngineHost
-from gm_desktop.formatting import age, local_time, size, utc_time
+from gm_desktop.formatting import age, local_time, number, utc_time
 from gm_desktop.i18n import tr, tr_count
 from gm_desktop.models.agent_list import AgentLine, AgentList
 from gm_desktop.models.checkpoint_list import CheckpointLine, CheckpointList
@@ -205,7 +205,7 @@ def _line(summary: CheckpointSummary, now_ns: int) -> CheckpointLine:
         when=local_time(summary.created_ns),
         when_utc=utc_time(summary.created_ns),
         age=age(summary.created_ns, now_ns),
-        summary=tr("Damaged") if is_damaged else f"{messages} · {size(summary.size_bytes)}",
+        summary=tr("Damaged") if is_damaged else messages,
         is_damaged=is_damaged,
     )
 
@@ -222,6 +222,7 @@ def _details(checkpoint: Checkpoint, line: CheckpointLine) -> CheckpointDetails:
     metadata = [
         (tr("Agent"), line.agent, ""),
         (tr("Saved"), line.when, line.when_utc),
+        (tr("Messages"), number(len(checkpoint.messages)), ""),
         (tr("Id"), checkpoint.id, ""),
         *((row_text(key, 60), row_text(value, 400), "") for key, value in sorted(checkpoint.metadata.items())),
     ]

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 TYPING_PAUSE_MS = 160
 FOLLOW_MS = 250
 TOP_K = 8
+TOP_CHOICES = (3, 5, 8, 16, 32, 64)
 MOST_HITS = 100
 
 
@@ -260,7 +261,7 @@ def _hit(receipt: Receipt, *, position: int, best: float, now_ns: int, language:
         is_pinned=fact.pinned,
         age=age(fact.created_ns, now_ns),
         shares=tuple(line.share * scale for line in summed.lines),
-        score=summed.final,
+        score=f"{receipt.final_score:.5f}",
         spoken=tr("Hit {position}: {fact}. {reasons}", position=position, fact=text, reasons=", ".join(named)),
     )
 

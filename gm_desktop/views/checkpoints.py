@@ -29,7 +29,7 @@ from gm_desktop.viewmodels.checkpoints import (
     DamagedCheckpoint,
 )
 from gm_desktop.viewmodels.states import Empty, Failed, Full
-from gm_desktop.widgets.basics import EmptyState, PageHeader, push_button, rule, text_label
+from gm_desktop.widgets.basics import EmptyState, PageHeader, push_button, row, rule, text_label
 from gm_desktop.widgets.conversation import Conversation
 from gm_desktop.widgets.name_values import NameValues
 from gm_desktop.widgets.side_delegates import CheckpointDelegate
@@ -93,7 +93,7 @@ class CheckpointsPage(Page):
         column = QVBoxLayout(side)
         column.setContentsMargins(MARGIN - 12, 0, 12, 12)
         column.setSpacing(10)
-        column.addWidget(self.agent)
+        column.addLayout(row(self.agent, margins=(12, 0, 0, 0)))
         column.addWidget(self.list, 1)
         self._tabs = QTabWidget()
         self._tabs.setDocumentMode(True)

@@ -60,7 +60,7 @@ class FactInspector(QWidget):
         self._lineage_title = text_label(tr("Lineage"), "section")
         self._journal_title = text_label(tr("Journal"), "section")
         self._older = text_label(tr("Older entries are in the journal."), "small")
-        self._note = EmptyState(self._theme, "file-text", "")
+        self._note = EmptyState(self._theme, "file-text", "", text_width=220)
 
     def _lay_out(self) -> None:
         body = QWidget()
@@ -146,6 +146,6 @@ class FactInspector(QWidget):
         self.lineage.setVisible(bool(moments))
         self.lineage.show_moments(moments)
         self.journal.show_moments(
-            [Moment(str(line.seq), line.what, f"{line.who} · {line.when}", line.when_utc) for line in fact.journal]
+            [Moment(str(line.seq), line.what, f"{line.when} · {line.who}", line.when_utc) for line in fact.journal]
         )
         self._older.setVisible(fact.has_more_journal)

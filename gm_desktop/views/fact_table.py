@@ -15,9 +15,9 @@ from gm_desktop.viewmodels.memory import MemoryViewModel
 from gm_desktop.widgets.fact_delegate import ROW_HEIGHT, FactDelegate
 
 TEXT, PINNED, AGENT, CONFIDENCE, WEIGHT, AGE, USES, ORIGIN, STATUS = range(9)
-_WIDTHS = {PINNED: 36, AGENT: 116, CONFIDENCE: 108, WEIGHT: 98, AGE: 66, USES: 60, ORIGIN: 112, STATUS: 94}
+_WIDTHS = {PINNED: 34, AGENT: 112, CONFIDENCE: 100, WEIGHT: 98, AGE: 60, USES: 60, ORIGIN: 112, STATUS: 94}
 _GIVES_WAY = (ORIGIN, WEIGHT, USES, AGENT, STATUS, AGE, CONFIDENCE)
-_TEXT_NEEDS = 240
+_TEXT_NEEDS = 220
 _KEYS = ("text", "pinned", "agent", "confidence", "weight", "created", "uses", "origin", "status")
 
 

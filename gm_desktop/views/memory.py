@@ -13,7 +13,7 @@ from gm_desktop.formatting import number
 from gm_desktop.i18n import tr, tr_count
 from gm_desktop.models.agent_list import AGENT_ROLE
 from gm_desktop.page import Page
-from gm_desktop.theme import Theme
+from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.viewmodels.fact_details import FactDetails
 from gm_desktop.viewmodels.memory import MemoryViewModel
 from gm_desktop.viewmodels.revision import RevisionViewModel
@@ -24,6 +24,7 @@ from gm_desktop.views.fact_table import FactTable
 from gm_desktop.views.filter_bar import FilterBar
 from gm_desktop.views.revise_dialog import ReviseDialog
 from gm_desktop.widgets.basics import EmptyState, PageHeader, push_button, rule, text_label
+from gm_desktop.widgets.fact_delegate import CELL_PADDING
 from gm_desktop.widgets.side_delegates import AgentDelegate
 
 AGENTS_WIDTH = 188
@@ -83,7 +84,10 @@ class MemoryPage(Page):
         middle.addWidget(self.header)
         middle.addWidget(self.filters)
         middle.addWidget(rule())
-        middle.addWidget(self._stack, 1)
+        inset = QHBoxLayout()  # the first column's text stands under the page's title
+        inset.setContentsMargins(MARGIN - CELL_PADDING, 0, 0, 0)
+        inset.addWidget(self._stack)
+        middle.addLayout(inset, 1)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)

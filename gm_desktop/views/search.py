@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import QItemSelectionModel, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QComboBox, QFrame, QLineEdit, QListView, QSpinBox, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QLineEdit, QListView, QStackedWidget, QVBoxLayout, QWidget
 
 from gm_desktop.actions import ActionSpec
 from gm_desktop.i18n import tr
 from gm_desktop.models.agent_list import AGENT_ROLE
 from gm_desktop.page import Page
 from gm_desktop.theme import MARGIN, Theme
-from gm_desktop.viewmodels.search import MOST_HITS, SearchViewModel
+from gm_desktop.viewmodels.search import TOP_CHOICES, SearchViewModel
 from gm_desktop.viewmodels.states import Empty, Failed, Full
 from gm_desktop.viewmodels.why import signal_title
 from gm_desktop.views.why_panel import WhyPanel
@@ -56,13 +56,11 @@ class SearchPage(Page):
         self.agent.setAccessibleName(tr("Agent"))
         self.agent.setMinimumWidth(150)
         self.agent.setMaximumWidth(220)
-        self.top_k = QSpinBox()
-        self.top_k.setRange(1, MOST_HITS)
+        self.top_k = QComboBox()
         self.top_k.setAccessibleName(tr("Number of hits"))
         self.top_k.setToolTip(tr("How many hits an agent would be given"))
-        self.top_k.setPrefix(tr("Top "))
-        self.top_k.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
-        self.top_k.setFixedWidth(78)
+        for count in TOP_CHOICES:
+            self.top_k.addItem(tr("Top {count}", count=count), count)
         self.coverage = text_label("", "small", wrap=True)
         self.legend = Legend(self._theme, [signal_title(each) for each in SIGNALS])
         self.feedback = QFrame()
@@ -84,7 +82,6 @@ class SearchPage(Page):
     def _lay_out(self) -> None:
         banner = QVBoxLayout(self.feedback)
         banner.setContentsMargins(14, 10, 14, 10)
-        banner.addWidget(text_label(tr("Weak match"), "strong"))
         banner.addWidget(self.feedback_text)
         answer = QWidget()
         inner = QVBoxLayout(answer)
@@ -93,7 +90,7 @@ class SearchPage(Page):
         line = row(self.coverage, self.legend, spacing=16, margins=(12, 0, 14, 0))
         line.setStretch(0, 1)
         inner.addLayout(line)
-        inner.addWidget(self.feedback)
+        inner.addLayout(row(self.feedback, margins=(12, 0, 14, 0)))
         inner.addWidget(self.hits, 1)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.note)
@@ -115,7 +112,7 @@ class SearchPage(Page):
         self.query.textChanged.connect(model.set_query)
         self.query.returnPressed.connect(model.ask)
         self.agent.activated.connect(lambda _at: model.set_agent(str(self.agent.currentData(AGENT_ROLE))))
-        self.top_k.valueChanged.connect(model.set_top_k)
+        self.top_k.activated.connect(lambda _at: model.set_top_k(int(self.top_k.currentData())))
         self.hits.selectionModel().currentChanged.connect(self._on_current)
         self.hits.activated.connect(lambda index: self.fact_wanted.emit(self._viewmodel.hits.hits[index.row()].id))
         self.panel.fact_wanted.connect(self.fact_wanted)
@@ -171,8 +168,9 @@ class SearchPage(Page):
         with QSignalBlocker(self.query):
             if self.query.text() != asked.query:
                 self.query.setText(asked.query)
-        with QSignalBlocker(self.top_k):
-            self.top_k.setValue(asked.top_k)
+        if self.top_k.findData(asked.top_k) < 0:
+            self.top_k.addItem(tr("Top {count}", count=asked.top_k), asked.top_k)
+        self.top_k.setCurrentIndex(self.top_k.findData(asked.top_k))
         at = self._viewmodel.agents.row_of(asked.agent_id)
         if at is not None:
             with QSignalBlocker(self.agent):

@@ -30,7 +30,7 @@ class SumTable(QWidget):
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(10)
-        self._grid.setVerticalSpacing(4)
+        self._grid.setVerticalSpacing(3)
         self._grid.setColumnStretch(1, 1)
         self._titles = [text_label("", "strong") for _ in range(3)]
         self._notes = [text_label("", "small", wrap=True) for _ in range(3)]
@@ -50,6 +50,7 @@ class SumTable(QWidget):
             grid.addWidget(self._titles[at], 2 * at, 1)
             grid.addWidget(self._divisions[at], 2 * at, 2, right)
             grid.addWidget(self._figure(self.values[at]), 2 * at, 3, right)
+            self._notes[at].setContentsMargins(0, 0, 0, 8)
             grid.addWidget(self._notes[at], 2 * at + 1, 1, 1, 3)
         grid.addWidget(rule(), 6, 1, 1, 3)
         for line, (title, value) in enumerate(
@@ -58,6 +59,7 @@ class SumTable(QWidget):
             at = (7, 8, 11)[line]
             grid.addWidget(title, at, 1, 1, 2)
             grid.addWidget(self._figure(value), at, 3, right)
+        self.factor_note.setContentsMargins(0, 0, 0, 6)
         grid.addWidget(self.factor_note, 9, 1, 1, 3)
         grid.addWidget(rule(), 10, 1, 1, 3)
 
@@ -120,7 +122,7 @@ class WhyPanel(QWidget):
         self.replaced = Timeline(self._theme, opens=True)
         self.coverage = text_label("", "small", wrap=True)
         self._empty = EmptyState(
-            self._theme, "scale", tr("Why this?"), tr("Select a hit to see how its score came to be.")
+            self._theme, "scale", tr("Why this?"), tr("Select a hit to see how its score came to be."), text_width=220
         )
 
     def _lay_out(self) -> None:

@@ -168,14 +168,24 @@ class EmptyState(QWidget):
 
     ICON_PX = 32
 
-    def __init__(self, theme: Theme, icon: str, title: str, text: str = "", buttons: Sequence[QWidget] = ()) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        icon: str,
+        title: str,
+        text: str = "",
+        buttons: Sequence[QWidget] = (),
+        *,
+        text_width: int = 380,
+    ) -> None:
         super().__init__()
         self._picture = Picture(theme, icon, "text_faint", self.ICON_PX)
         self._title = text_label(title, "heading")
         self._text = text_label(text, "muted", wrap=True)
         self._title.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._text.setFixedWidth(380)
+        self._text.setFixedWidth(text_width)
+        self._fit_text()
         self._buttons = QHBoxLayout()
         self._buttons.setSpacing(SPACE)
         self._build(buttons)
@@ -186,6 +196,11 @@ class EmptyState(QWidget):
         self._title.setText(title)
         self._text.setText(text)
         self._text.setVisible(bool(text))
+        self._fit_text()
+
+    def _fit_text(self) -> None:
+        """A wrapped label in a centred place is given one line unless it insists on more."""
+        self._text.setMinimumHeight(max(0, self._text.heightForWidth(self._text.minimumWidth())))
 
     def _build(self, buttons: Sequence[QWidget]) -> None:
         centre = Qt.AlignmentFlag.AlignHCenter

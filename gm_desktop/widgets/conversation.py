@@ -62,6 +62,7 @@ class Conversation(QWidget):
         self.view.setOpenLinks(False)
         self.view.setOpenExternalLinks(False)
         self.view.setUndoRedoEnabled(False)
+        self.view.document().setDocumentMargin(0)
         self.view.setProperty("kind", "bare")
         self.view.setAccessibleName(tr("Conversation"))
         self._older = push_button("", "link", self._show_older)

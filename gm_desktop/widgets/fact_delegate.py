@@ -60,7 +60,8 @@ class FactDelegate(QStyledItemDelegate):
         elif tone == "meter":
             self._paint_meter(painter, inner, str(text))
         elif isinstance(tone, str) and is_pill(tone):
-            paint_pill(painter, inner, str(text), tone=tone, theme=self._theme)
+            is_selected = bool(option.state & QStyle.StateFlag.State_Selected)
+            paint_pill(painter, inner, str(text), tone=tone, theme=self._theme, is_selected=is_selected)
         elif text:
             role = "text_muted" if is_muted or tone == "quiet" else "text"
             self._paint_text(painter, inner, str(text), role=role, index=index)

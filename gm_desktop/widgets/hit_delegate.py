@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QFont, QFontMetricsF, QPainter, QTextCharFormat, QTextLayout, QTextOption
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from gm_desktop.models.hit_list import HIT_ROLE, Hit
 from gm_desktop.plain_text import utf16_spans
@@ -12,7 +12,10 @@ from gm_desktop.theme import Theme
 from gm_desktop.widgets.contribution_bar import paint_contributions
 from gm_desktop.widgets.pills import paint_pill
 
-ROW_HEIGHT = 88
+_PADDING = (12, 10, 14, 10)
+_GAP = 2
+_BELOW = 20
+_BELOW_GAP = 8
 _PLACE_WIDTH = 34
 _BAR_WIDTH = 170
 _SCORE_WIDTH = 78
@@ -22,13 +25,18 @@ _LINES = 2
 class HitDelegate(QStyledItemDelegate):
     """Paints one hit."""
 
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
+    def __init__(self, theme: Theme, view: QAbstractItemView) -> None:
+        super().__init__(view)
+        self._theme, self._view = theme, view
 
-    def sizeHint(self, _option: QStyleOptionViewItem, _index: QModelIndex | QPersistentModelIndex) -> QSize:
-        """One height for all hits."""
-        return QSize(320, ROW_HEIGHT)
+    def sizeHint(self, _option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        """As high as the text needs, at most two lines, and the line below it."""
+        hit = index.data(HIT_ROLE)
+        width = self._view.viewport().width() - _PADDING[0] - _PADDING[2] - _PLACE_WIDTH
+        font = self._theme.font("body")
+        lines = text_layout(hit.text, font, max(80, width), lines=_LINES).lineCount() if isinstance(hit, Hit) else 1
+        text = lines * QFontMetricsF(font).lineSpacing()
+        return QSize(320, int(2 * _GAP + _PADDING[1] + text + _BELOW_GAP + _BELOW + _PADDING[3]))
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -39,9 +47,9 @@ class HitDelegate(QStyledItemDelegate):
             return
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        card = QRectF(option.rect).adjusted(0, 2, 0, -2)
+        card = QRectF(option.rect).adjusted(0, _GAP, 0, -_GAP)
         self._paint_ground(painter, option, card)
-        inner = card.adjusted(12, 10, -14, -10)
+        inner = card.adjusted(_PADDING[0], _PADDING[1], -_PADDING[2], -_PADDING[3])
         painter.setFont(self._theme.font("strong"))
         painter.setPen(self._theme.color("text_muted"))
         place = QRectF(inner.left(), inner.top(), _PLACE_WIDTH - 10, 20)
@@ -49,7 +57,8 @@ class HitDelegate(QStyledItemDelegate):
         body = inner.adjusted(_PLACE_WIDTH, 0, 0, 0)
         painter.setFont(self._theme.font("body"))
         self._paint_text(painter, body, hit)
-        self._paint_below(painter, QRectF(body.left(), body.bottom() - 20, body.width(), 20), hit)
+        below = QRectF(body.left(), body.bottom() - _BELOW, body.width(), _BELOW)
+        self._paint_below(painter, below, hit, is_selected=bool(option.state & QStyle.StateFlag.State_Selected))
         painter.restore()
 
     def _paint_ground(self, painter: QPainter, option: QStyleOptionViewItem, card: QRectF) -> None:
@@ -80,8 +89,10 @@ class HitDelegate(QStyledItemDelegate):
         painter.setPen(self._theme.color("text"))
         layout.draw(painter, QPointF(body.left(), body.top()), ranges)
 
-    def _paint_below(self, painter: QPainter, line: QRectF, hit: Hit) -> None:
-        painter.setFont(self._theme.font("small"))
+    def _paint_below(self, painter: QPainter, line: QRectF, hit: Hit, *, is_selected: bool) -> None:
+        small = self._theme.font("small")
+        small.setFeature(QFont.Tag("tnum"), 1)
+        painter.setFont(small)
         right = line.right()
         painter.setPen(self._theme.color("text_muted"))
         score = QRectF(right - _SCORE_WIDTH, line.top(), _SCORE_WIDTH, line.height())
@@ -91,7 +102,9 @@ class HitDelegate(QStyledItemDelegate):
         paint_contributions(painter, bar, hit.shares, self._theme)
         left = line.left()
         room = QRectF(left, line.top(), max(0.0, bar.left() - left - 12), line.height())
-        drawn = paint_pill(painter, room, hit.confidence_title, tone=hit.confidence, theme=self._theme)
+        drawn = paint_pill(
+            painter, room, hit.confidence_title, tone=hit.confidence, theme=self._theme, is_selected=is_selected
+        )
         left += drawn + 8
         if hit.is_pinned:
             painter.drawPixmap(QPointF(left, line.center().y() - 7), self._theme.pixmap("pin", "accent", 14))

@@ -35,8 +35,13 @@ def pill_width(text: str, metrics: QFontMetrics) -> int:
     return metrics.horizontalAdvance(text) + 2 * _PADDING
 
 
-def paint_pill(painter: QPainter, rect: QRectF, text: str, *, tone: str, theme: Theme) -> float:
-    """Draws a pill at the left of `rect`, centred vertically and cut to its width; returns the width drawn."""
+def paint_pill(
+    painter: QPainter, rect: QRectF, text: str, *, tone: str, theme: Theme, is_selected: bool = False
+) -> float:
+    """Draws a pill at the left of `rect`, centred vertically and cut to its width; returns the width drawn.
+
+    On a selected row its ground is the page's, so that it stays a pill there.
+    """
     metrics = painter.fontMetrics()
     width = min(float(pill_width(text, metrics)), rect.width())
     height = max(PILL_HEIGHT, metrics.height() + 2)
@@ -45,7 +50,7 @@ def paint_pill(painter: QPainter, rect: QRectF, text: str, *, tone: str, theme: 
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(theme.color(ground))
+    painter.setBrush(theme.color("surface" if is_selected else ground))
     painter.drawRoundedRect(box, height / 2, height / 2)
     painter.setPen(theme.color(ink))
     inner = box.adjusted(_PADDING, 0, -_PADDING + 1, 0)

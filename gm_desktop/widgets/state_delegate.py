@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 from gm_desktop.models.paged_table import MUTED_ROLE, TONE_ROLE
 from gm_desktop.theme import Theme
 
+_HEADER_PADDING = 7  # so that values stand under their title
 _INK = {"number": "info", "word": "warning", "text": "text", "branch": "text_muted"}
 
 
@@ -27,3 +28,5 @@ class StateDelegate(QStyledItemDelegate):
         for each in (QPalette.ColorRole.Text, QPalette.ColorRole.HighlightedText):
             palette.setColor(each, self._theme.color(role))
         option.palette = palette
+        if index.column() == 1:
+            option.rect.setLeft(option.rect.left() + _HEADER_PADDING)

@@ -30,6 +30,7 @@ class TextPane(QPlainTextEdit):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.setTabChangesFocus(True)
+        self.document().setDocumentMargin(4 if editable else 0)
         self.setProperty("kind", "" if editable else "bare")
         if not editable:
             self.setTextInteractionFlags(
@@ -93,7 +94,7 @@ class TextPane(QPlainTextEdit):
         if self._most_px is None:
             return base
         lines = max(1, int(self.document().documentLayout().documentSize().height()))
-        height = lines * self.fontMetrics().lineSpacing() + 2 * int(self.document().documentMargin()) + 2
+        height = lines * self.fontMetrics().lineSpacing() + 2 * int(self.document().documentMargin()) + 6
         return QSize(base.width(), min(self._most_px, height))
 
 

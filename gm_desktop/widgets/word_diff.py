@@ -22,6 +22,7 @@ class WordDiff(QWidget):
         self.before_title = text_label(before_title, "section")
         self._after_title = text_label(after_title, "section")
         self.before.setProperty("kind", "well")
+        self.before.document().setDocumentMargin(5)
         self.before.setAccessibleName(before_title)
         self.after.setAccessibleName(after_title)
         self.after.textChanged.connect(lambda: self.edited.emit(self.after.raw_text()))
