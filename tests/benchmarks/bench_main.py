@@ -13,11 +13,13 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as both programs do
 
-from tests.benchmarks import engine_rows, process_rows  # noqa: E402 — the project's root comes first
+from tests.benchmarks import engine_rows, process_rows, window_rows  # noqa: E402 — the project's root comes first
 from tests.benchmarks.table import Row, show  # noqa: E402
 
 BENCHMARKS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "help": process_rows.help_process,
+    "window": window_rows.first_page,
+    "stall": window_rows.stalls,
     "first-recall": engine_rows.first_recall,
     "recall": engine_rows.previewed_recall,
     "words": engine_rows.wording,
