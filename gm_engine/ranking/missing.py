@@ -17,6 +17,8 @@ Reason = Literal[
     "returned", "other_namespace", "retired", "alias", "absent", "filtered", "below_floor", "duplicate", "outranked"
 ]
 
+_LENGTHENED = 4  # lengths of the answer that are tried, each twice the one before
+
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
@@ -32,7 +34,7 @@ class MissingReport:
     """Where a fact stands for a query.
 
     `absent`: it did not exist at the asked moment. `place` counts distinct texts; None where the fact is not ranked.
-    `cutoff` is the final score of the last fact in the answer; `duplicate_of` the returned fact with the same text;
+    `cutoff` is the final score of the last fact in the answer; `duplicate_of` the higher fact with the same text;
     `remedies` each work alone, the smallest change of a weight first.
     """
 
@@ -64,7 +66,7 @@ def explain_missing(ranker: Ranker, request: RecallRequest, fact_id: str) -> Mis
             label = request.min_confidence.value if request.min_confidence is not None else ""
             remedy = Remedy("min_confidence", label, fact.effective_confidence.value)
             return MissingReport(fact, "filtered", remedies=(remedy,))
-        return _standing(evaluation, request, fact, int(evaluation.view.slot[position]))
+        return _standing(ranker, evaluation, request, fact=fact, index=int(evaluation.view.slot[position]))
 
 
 def _fact(evaluation: Evaluation, fact_id: str) -> Fact:
@@ -76,32 +78,33 @@ def _fact(evaluation: Evaluation, fact_id: str) -> Fact:
     return fact
 
 
-def _standing(evaluation: Evaluation, request: RecallRequest, fact: Fact, index: int) -> MissingReport:
+def _standing(
+    ranker: Ranker, evaluation: Evaluation, request: RecallRequest, *, fact: Fact, index: int
+) -> MissingReport:
     ranked = evaluation.ranked(request.signal_weights, request.confidence_weight)
     ranked.settle_all()
     chosen = ranked.take(request.wanted, request.min_relevance)
-    keys = {evaluation.snapshot.text_key(int(evaluation.view.positions[i])): i for i in reversed(chosen)}
-    twin = keys.get(evaluation.snapshot.text_key(int(evaluation.view.positions[index])))
     before = ranked.first(ranked.place(index) - 1)
-    distinct = len(set(ranked.text_keys(before)))
-    search = Search(evaluation, request, ranked, index)
+    keys = ranked.text_keys(before)
+    twin = _twin(evaluation, before.tolist(), keys, index)
     is_low = bool(chosen) and ranked.final[index] < request.min_relevance * float(ranked.final[chosen[0]])
+    search = Search(evaluation, request, ranked, index)
     remedies: tuple[Remedy, ...] = ()
     if index in chosen:
         reason: Reason = "returned"
-    elif twin is not None:
+    elif twin is not None and twin in chosen:
         reason = "duplicate"
     else:
         reason = "below_floor" if is_low else "outranked"
-        lower_floor = search.floor() if is_low else ()
-        longer = Remedy("top_k", float(request.wanted), float(distinct + 1))
-        remedies = (*lower_floor, *search.weights(), *search.gate(), *(() if is_low else (longer,)))
+        remedies = (*(search.floor() if is_low else ()), *search.weights(), *search.gate())
+        if twin is None and not is_low:
+            remedies = (*remedies, *_longer_answer(ranker, evaluation, request, fact, place=len(set(keys)) + 1))
     vector, keyword, recency = ranked.ranks.at(index)
     weights = request.signal_weights
     return MissingReport(
         fact=fact,
         reason=reason,
-        place=distinct + 1,
+        place=len(set(keys)) + 1,
         contributions=(
             Contribution("vector", vector, _share(weights.vector, vector)),
             Contribution("keyword", keyword, _share(weights.keyword, keyword)),
@@ -110,9 +113,30 @@ def _standing(evaluation: Evaluation, request: RecallRequest, fact: Fact, index:
         base_score=float(ranked.base[index]),
         final_score=float(ranked.final[index]),
         cutoff=float(ranked.final[chosen[-1]]) if chosen else None,
-        duplicate_of=None if twin is None or twin == index else evaluation.snapshot.ids[_at(evaluation, twin)],
+        duplicate_of=None if twin is None else evaluation.snapshot.ids[_at(evaluation, twin)],
         remedies=remedies,
     )
+
+
+def _twin(evaluation: Evaluation, before: list[int], keys: list[bytes], index: int) -> int | None:
+    """The best fact with the same text that stands above."""
+    key = evaluation.snapshot.text_key(_at(evaluation, index))
+    return next((other for other, its_key in zip(before, keys, strict=True) if its_key == key), None)
+
+
+def _longer_answer(
+    ranker: Ranker, evaluation: Evaluation, request: RecallRequest, fact: Fact, *, place: int
+) -> tuple[Remedy, ...]:
+    """A longer answer looks at more neighbours, which may push the fact further down: so it is tried."""
+    length = place
+    for _ in range(_LENGTHENED):
+        longer = replace(request, top_k=length)
+        tried = ranker.evaluate_in(evaluation.connection, longer)
+        chosen = tried.ranked().take(longer.wanted, longer.min_relevance)
+        if any(tried.snapshot.ids[_at(tried, i)] == fact.id for i in chosen):
+            return (Remedy("top_k", float(request.wanted), float(length)),)
+        length *= 2
+    return ()
 
 
 def _at(evaluation: Evaluation, index: int) -> int:

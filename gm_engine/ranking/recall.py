@@ -223,10 +223,10 @@ class Ranker:
     def evaluate(self, request: RecallRequest) -> Iterator[Evaluation]:
         """A request evaluated, for whoever wants more than the answer; valid inside the block."""
         with self._ledger.read() as connection:
-            yield self._evaluate(connection, request)
+            yield self.evaluate_in(connection, request)
 
     def _answer(self, connection: Connection, request: RecallRequest) -> Ranking:
-        evaluation = self._evaluate(connection, request)
+        evaluation = self.evaluate_in(connection, request)
         ranked = evaluation.ranked()
         chosen = ranked.take(request.wanted, request.min_relevance)
         return Ranking(
@@ -243,7 +243,8 @@ class Ranker:
             query_terms=frozenset(evaluation.query.keys),
         )
 
-    def _evaluate(self, connection: Connection, request: RecallRequest) -> Evaluation:
+    def evaluate_in(self, connection: Connection, request: RecallRequest) -> Evaluation:
+        """The same inside a read that is already open."""
         snapshot = self._snapshot(connection, request.agent_id)
         past = None
         if request.as_of_ns is not None:
