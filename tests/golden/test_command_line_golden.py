@@ -1,0 +1,96 @@
+"""What the command line prints, kept as files: help texts and JSON. `GRAYMATTER_UPDATE_GOLDEN=1` writes them anew."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gm_engine import Memory, Message
+from gm_engine.cli.commands import COMMANDS
+from gm_engine.clock import format_ns
+from gm_engine.records import Origin, SourceRef
+from tests.fakes.clock import FrozenClock
+from tests.fakes.command_line import run
+from tests.fakes.embedder import ScriptedEmbedder
+
+FOLDER = Path(__file__).resolve().parent / "command_line"
+
+
+def check(name: str, text: str) -> None:
+    """Compares with the stored file, or writes it when asked to."""
+    path = FOLDER / name
+    if os.environ.get("GRAYMATTER_UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8", newline="\n")
+    assert text == path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def _same_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data_dir = tmp_path_factory.mktemp("golden") / "store"
+    origin = Origin("mcp", client="assistant", client_version="2.1", session="s-1")
+    with Memory.open(
+        data_dir, background=False, clock=FrozenClock(), embedder=ScriptedEmbedder(), origin=origin
+    ) as memory:
+        first = memory.remember("ops", "Rollbacks take ten minutes.", confidence="verified")
+        second = memory.revise("ops", [first.id], "Rollbacks take five minutes.")
+        memory.pin("ops", [second.id])
+        note = Origin("vault", sources=(SourceRef("note", "Ops/Night shift"), SourceRef("fact", first.id)))
+        memory.remember("ops", "Who is on call? → see [[Night shift]] — 当番", origin=note)
+        memory.remember_shared("Amounts carry a currency.", confidence="inferred")
+        memory.alias("ops", "k8s", ["kubernetes"])
+        third = memory.remember("sales", "Ana wants the quote.", confidence="unverified")
+        memory.retire("sales", [third.id])
+        memory.undo(memory.last_seq())
+        memory.retire("sales", [third.id])
+        memory.checkpoints.save(
+            "ops", state={"step": 2, "open": ["a", "b"]}, messages=(Message("user", "Go on."),), metadata={"task": "t"}
+        )
+    return data_dir
+
+
+def test_the_help_of_the_program() -> None:
+    check("help.txt", run("--help").out)
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_the_help_of_a_command(name: str) -> None:
+    answer = run(name, "--help")
+    assert answer.code == 0
+    check(f"help-{name}.txt", answer.out)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("agents", ["agents"]),
+        ("list-all", ["list", "--all"]),
+        ("list-agent", ["list", "ops"]),
+        ("journal", ["journal", "--limit", "100"]),
+        ("checkpoints", ["checkpoint", "list"]),
+    ],
+)
+def test_json_and_plain_output(store: Path, name: str, arguments: list[str]) -> None:
+    check(f"{name}.json", run("--data-dir", store, "--json", *arguments).out)
+    check(f"{name}.txt", run("--data-dir", store, *arguments).out)
+
+
+def test_a_checkpoint(store: Path) -> None:
+    checkpoint_id = run("--data-dir", store, "--json", "checkpoint", "list").json[0]["id"]
+    check("checkpoint.json", run("--data-dir", store, "--json", "checkpoint", "show", checkpoint_id).out)
+
+
+def test_the_status(store: Path) -> None:
+    answer = run("--data-dir", store, "--json", "status").out
+    check("status.json", answer.replace(str(store), "STORE"))
+
+
+def test_the_golden_times_are_those_of_the_clock(store: Path) -> None:
+    first = run("--data-dir", store, "--json", "list", "--all").json[-1]
+    assert first["created_at"] > format_ns(FrozenClock().at_ns)
