@@ -22,6 +22,7 @@ from gm_desktop.paths import default_data_dir, holds_store
 from gm_desktop.preferences import Preferences
 from gm_desktop.shell_actions import Deeds, page_specs, shell_specs
 from gm_desktop.store_flow import StoreFlow
+from gm_desktop.store_opener import Opener, open_memory
 from gm_desktop.theme import Mode, Theme
 from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
@@ -55,7 +56,15 @@ class Places:
 class App(QObject):
     """One running desktop. `close()` ends its threads."""
 
-    def __init__(self, qt: QApplication, *, places: Places, clock: Clock, theme_mode: Mode | None = None) -> None:
+    def __init__(
+        self,
+        qt: QApplication,
+        *,
+        places: Places,
+        clock: Clock,
+        theme_mode: Mode | None = None,
+        opener: Opener = open_memory,
+    ) -> None:
         super().__init__()
         self.places, self.clock = places, clock
         self.log_path = crash.start_log(places.logs)
@@ -63,7 +72,7 @@ class App(QObject):
         self.theme = Theme(qt, mode=theme_mode or self.preferences.theme, parent=self)
         self.reporter = crash.CrashReporter(places.logs, self)
         self.notices = Notices(self)
-        self.host = EngineHost(parent=self)
+        self.host = EngineHost(opener=opener, parent=self)
         self.undo = UndoController(self.host, self.notices, self)
         self.actions = ActionTable(self.theme, self)
         self.flow = StoreFlow(self.host, self.notices, self.theme, clock=clock, window=lambda: self.window)
@@ -77,6 +86,8 @@ class App(QObject):
         self.agents: tuple[AgentSummary, ...] = ()
         self._agents_wanted = Latest()
         self._crash_dialog: CrashDialog | None = None
+        self._index_later = QTimer(self, singleShot=True, interval=INDEX_AFTER_MS)
+        self._index_later.timeout.connect(self.host.start_indexing)
         self.window = MainWindow(
             self.theme,
             self.actions,
@@ -155,6 +166,16 @@ class App(QObject):
         self.notices.shown.connect(self._on_notice)
         self.reporter.reported.connect(self._on_crash)
         self.undo.changed.connect(self._name_steps)
+        remembering, searching, checkpoints = self.remembering, self.searching, self.checkpoints
+        for signal in (
+            remembering.selection_changed,
+            remembering.state_changed,
+            searching.selection_changed,
+            searching.state_changed,
+            checkpoints.state_changed,
+            self.publishing.changed,
+        ):
+            signal.connect(self.actions.refresh_soon)
         window.page_wanted.connect(self.show_page)
         window.page_shown.connect(self._on_page_shown)
         window.file_dropped.connect(self.flow.import_file)
@@ -185,6 +206,7 @@ class App(QObject):
 
     def close(self) -> None:
         """Ends threads, saves preferences, puts the hooks back. Call once, after the event loop."""
+        self._index_later.stop()
         self.host.close()
         self.preferences.save()
         self.reporter.uninstall()
@@ -241,7 +263,7 @@ class App(QObject):
         wanted = self.preferences.page
         self.show_page(wanted if wanted in self.window.pages else next(iter(self.window.pages)))
         self._load_agents()
-        QTimer.singleShot(INDEX_AFTER_MS, self, host.start_indexing)
+        self._index_later.start()
 
     def _on_store_closed(self) -> None:
         self.agents = ()

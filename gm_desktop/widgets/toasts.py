@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QFrame, QGraphicsDropShadowEffect, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -25,6 +25,8 @@ _ICONS = {
 
 class Toast(QFrame):
     """One message. It stays while the pointer is over it."""
+
+    dismissed = Signal(object)
 
     def __init__(
         self,
@@ -68,6 +70,7 @@ class Toast(QFrame):
         """Takes the toast away."""
         self._timer.stop()
         self.hide()
+        self.dismissed.emit(self)
         self.deleteLater()
 
     def event(self, event: QEvent) -> bool:
@@ -114,7 +117,7 @@ class ToastStack(QWidget):
             toast.dismiss()
         toast = Toast(self._theme, text, level=level, action=action, lasting=lasting, parent=self)
         self._toasts.append(toast)
-        toast.destroyed.connect(lambda: self._forget(toast))
+        toast.dismissed.connect(self._forget)
         self._layout.addWidget(toast, 0, Qt.AlignmentFlag.AlignHCenter)
         toast.show()
         self._place()
@@ -133,6 +136,7 @@ class ToastStack(QWidget):
     def _forget(self, toast: Toast) -> None:
         if toast in self._toasts:
             self._toasts.remove(toast)
+            self._layout.removeWidget(toast)
         self._place()
 
     def _place(self) -> None:

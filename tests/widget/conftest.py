@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
+from gm_desktop.app import App, Places
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.notices import Notice, Notices
 from gm_desktop.preferences import Preferences
@@ -127,3 +128,29 @@ def _running_timers() -> set[QTimer]:
 
 def _windows() -> list[QWidget]:
     return [widget for widget in QApplication.topLevelWidgets() if isValid(widget)]
+
+
+@pytest.fixture
+def app(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> Iterator[App]:
+    """The whole desktop over scripted stores, shown, without a store."""
+    places = Places(tmp_path / "preferences", tmp_path / "logs")
+    made = App(qapp, places=places, clock=FrozenClock(), theme_mode="light", opener=open_scripted)
+    made.window.show()
+    qtbot.waitExposed(made.window)
+    yield made
+    made.window.close_now()
+    made.close()
+    made.window.deleteLater()
+    made.deleteLater()
+
+
+@pytest.fixture
+def open_app(app: App, qtbot: QtBot, tmp_path: Path) -> App:
+    """The desktop with a small store open, on its first page."""
+    with open_scripted(tmp_path / "store", read_only=False) as memory:
+        for number in range(3):
+            memory.remember("sales", f"Fact number {number} about invoices")
+        memory.remember("ops", "The night shift starts at ten")
+    app.start(tmp_path / "store")
+    qtbot.waitUntil(lambda: app.window.page_id is not None)
+    return app
