@@ -29,8 +29,8 @@ class Present:
 class Step:
     """What happens to one note.
 
-    `data` is what to write, None to leave the file. `content` and `rendered` are hashes for the manifest: of the file
-    afterwards, and of the note as we would write it alone. `reason` says in words why a note is left alone.
+    `data` is what to write, None to leave the file. `content` is the hash of the file afterwards, `alone` says that
+    nothing in it is a person's; both are for the manifest. `reason` says in words why a note is left alone.
     """
 
     status: Status
@@ -38,7 +38,7 @@ class Step:
     present: Present | None
     data: bytes | None
     content: str
-    rendered: str
+    alone: bool
     reason: str = ""
 
     @property
@@ -49,37 +49,40 @@ class Step:
 
 def compare(note: Note, folder: Folder, present: Present | None, *, known: Stamp | None, entry: Entry | None) -> Step:
     """The step for one note. `known` is the stamp of the file when its content was `entry.content`."""
-    alone = note.to_text().encode()
-    rendered = content_hash(alone)
     if present is None:
-        return Step("new", note, None, alone, rendered, rendered)
+        alone = note.to_text().encode()
+        return Step("new", note, None, alone, content_hash(alone), alone=True)
     if present.path.startswith("/"):
         reason = "it was moved out of the folder"
-        return Step("elsewhere", note, present, None, entry.content if entry else "", rendered, reason)
-    if entry is not None and present.stamp == known and entry.rendered == rendered:
-        return Step("unchanged", note, present, None, entry.content, rendered)
+        return Step("elsewhere", note, present, None, "", alone=False, reason=reason)
+    if entry is not None and present.stamp == known and entry.shown == note.shown:
+        return Step("unchanged", note, present, None, entry.content, alone=entry.alone)
     data = folder.read(present.path) or b""
-    step = _with_content(note, present, data, alone=alone, entry=entry)
+    step = _with_content(note, present, data, entry)
     if step.data is not None and present.read_only:
-        return replace(step, status="read-only", data=None, content=content_hash(data), reason="the file is read-only")
+        return replace(step, status="read-only", data=None, reason="the file is read-only")
     return step
 
 
-def _with_content(note: Note, present: Present, data: bytes, *, alone: bytes, entry: Entry | None) -> Step:
-    content, rendered = content_hash(data), content_hash(alone)
-    as_written = entry is not None and content == entry.content
-    if content == rendered or (as_written and entry is not None and entry.rendered == rendered):
-        return Step("unchanged", note, present, None, content, rendered)
-    if not data or (as_written and entry is not None and entry.content == entry.rendered):
-        return Step("changed", note, present, alone, rendered, rendered)  # all ours, or emptied by a crash
+def _with_content(note: Note, present: Present, data: bytes, entry: Entry | None) -> Step:
+    content = content_hash(data)
+    as_written = entry if entry is not None and entry.content == content else None
+    if as_written is not None and as_written.shown == note.shown:
+        return Step("unchanged", note, present, None, content, alone=as_written.alone)
+    alone = note.to_text().encode()
+    if data == alone:
+        return Step("unchanged", note, present, None, content, alone=True)
+    if not data or (as_written is not None and as_written.alone):  # all ours, or emptied by a crash
+        return Step("changed", note, present, alone, content_hash(alone), alone=True)
     try:
         file = take_apart(data)
         status, reason, merged = _three_way(note, file, entry)
     except (NoteUnreadable, FrontmatterError) as error:
-        return Step("unreadable", note, present, None, content, rendered, str(error))
+        return Step("unreadable", note, present, None, content, alone=False, reason=str(error))
     if merged is None or merged == data:
-        return Step("unchanged" if merged == data else status, note, present, None, content, rendered, reason)
-    return Step(status, note, present, merged, content_hash(merged), rendered)
+        status = "unchanged" if merged == data else status
+        return Step(status, note, present, None, content, alone=False, reason=reason)
+    return Step(status, note, present, merged, content_hash(merged), alone=merged == alone)
 
 
 def _three_way(note: Note, file: NoteFile, entry: Entry | None) -> tuple[Status, str, bytes | None]:

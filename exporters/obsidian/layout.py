@@ -10,6 +10,7 @@ from exporters.obsidian.contents import Contents
 from exporters.obsidian.links import shown, wikilink
 from exporters.obsidian.manifest import AgentNames, Entry, Manifest
 from exporters.obsidian.names import (
+    ELLIPSIS,
     MAX_PATH_CHARS,
     NOTE_SUFFIX,
     PathBook,
@@ -18,7 +19,6 @@ from exporters.obsidian.names import (
     path_key,
     tag_part,
     title_of,
-    words_of,
 )
 from gm_engine import Checkpoint, Entity
 from gm_engine.clock import format_ns
@@ -141,7 +141,8 @@ def _titles(contents: Contents, layout: Layout, present: Mapping[str, str]) -> l
     for fact in sorted(contents.facts.values(), key=lambda fact: (fact.created_ns, fact.id)):
         if not fact.is_superseded or fact_key(fact.id) in present:
             directory = f"Facts/{_folder(layout, fact.agent_id)}"
-            notes.append(_Titled(fact_key(fact.id), directory, words_of(fact.text), title_of(fact.text)))
+            title = title_of(fact.text)
+            notes.append(_Titled(fact_key(fact.id), directory, title.removesuffix(ELLIPSIS), title))
     for entity in sorted(contents.entities.values(), key=lambda entity: entity.id):
         title = entity_title(entity)
         notes.append(_Titled(entity_key(entity.id), "Entities", title, title))

@@ -27,8 +27,8 @@ class Entry:
     `path` is relative to the folder; with a leading `/` it is relative to the vault: a person moved the note out.
     `wanted` is the path without number and extension that the title asked for; empty: a person chose the place. `seq`
     is the journal seq of the state shown (0 where a note shows many records). `content` is the hash of the whole file
-    as last written or accepted, `managed` that of the part we own, `rendered` that of the note as we would write it
-    alone: equal to `content` where nobody added anything.
+    as last written or accepted, `managed` that of the part we own, `shown` that of all that we put into the note, the
+    shared lists included. `alone` says that the file held nothing else: nobody had added anything.
     """
 
     path: str
@@ -36,7 +36,8 @@ class Entry:
     seq: int
     content: str
     managed: str
-    rendered: str
+    shown: str
+    alone: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ MAX_NAME_BYTES = 240
 MAX_PATH_CHARS = 160
 TITLE_CHARS = 60
 UNTITLED = "Untitled"
+ELLIPSIS = "…"
 NOTE_SUFFIX = ".md"
 
 _SUFFIX_ROOM = 8  # for " 12345" before the extension
@@ -43,7 +44,7 @@ def title_of(text: str, limit: int = TITLE_CHARS) -> str:
     """`words_of` with an ellipsis where words were left out."""
     line = _one_line(text, limit)
     words = _cut(line, limit)
-    return words if words == line else f"{words}…"
+    return words if words == line else f"{words}{ELLIPSIS}"
 
 
 def _one_line(text: str, limit: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -87,8 +86,13 @@ def end_marker(seal: str) -> str:
 
 def seal_of(values: Mapping[str, str | bool | float], block: str) -> str:
     """The hash of the part we manage: our properties' values and the block."""
-    payload = json.dumps(values, sort_keys=True) + "\n" + block
-    return hashlib.sha256(payload.encode()).hexdigest()[:16]
+    lines = [f"{key}={values[key]}" for key in sorted(values)]
+    return short_hash("\n".join([*lines, block]))
+
+
+def short_hash(text: str) -> str:
+    """A hash that tells versions of one note apart."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def content_hash(data: bytes) -> str:

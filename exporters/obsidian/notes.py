@@ -9,7 +9,7 @@ from exporters.obsidian.contents import Contents
 from exporters.obsidian.frontmatter import Moment, Properties, Value, write
 from exporters.obsidian.layout import ENTITY_TAG, Layout, Place, agent_key, entity_key, entity_title, fact_key
 from exporters.obsidian.names import tag_part, title_of
-from exporters.obsidian.note_file import BEGIN, end_marker, seal_of
+from exporters.obsidian.note_file import BEGIN, end_marker, seal_of, short_hash
 from exporters.obsidian.text import block_id, inline, is_unsafe, quote, visible
 from gm_engine import Edge, Entity, Fact
 from gm_engine.clock import format_ns
@@ -44,6 +44,11 @@ class Note:
     properties: Properties
     block: str
     seal: str
+
+    @property
+    def shown(self) -> str:
+        """The hash of all that we put into the note."""
+        return short_hash("\n".join((self.seal, *self.properties.aliases, "", *self.properties.tags)))
 
     def to_text(self) -> str:
         """The note without anything of its owner."""

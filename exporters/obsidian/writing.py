@@ -59,7 +59,7 @@ class Writer:
         stamp = there.stamp if there is not None else None
         if step.data is not None:
             stamp = folder.write(note.place.path, step.data)
-        entry = Entry(note.place.path, note.place.wanted, note.seq, step.content, note.seal, step.rendered)
+        entry = Entry(note.place.path, note.place.wanted, note.seq, step.content, note.seal, note.shown, step.alone)
         self._manifest.notes[note.key] = entry
         if stamp is not None:
             self._stamps[note.place.path] = stamp
@@ -70,7 +70,7 @@ class Writer:
         entry = self._manifest.notes.get(step.note.key)
         wanted = step.note.place.wanted if not step.is_moved else ""
         if entry is None:
-            entry = Entry(path, wanted, 0, content="", managed="", rendered="")
+            entry = Entry(path, wanted, 0, content="", managed="", shown="", alone=False)
         self._manifest.notes[step.note.key] = replace(entry, path=path)
 
     def discard_orphans(self) -> None:
