@@ -26,6 +26,7 @@ Knob = Literal[
 ]
 Floats = NDArray[np.float64]
 _MAX_WEIGHT = 1000.0
+_SLACK = 0.02  # how much further than needed a proposal may go, as a share of the change
 _TRIES = 48  # values tried with the real ranking in one direction
 
 
@@ -144,24 +145,26 @@ class Search:
         standing = above + np.cumsum(np.where(step * slope[moving] > 0, 1, -1))
         allowed = self._request.wanted - 1 + self._copies()
         good = np.flatnonzero(standing <= allowed)[:_TRIES]
-        return [self._past(at, int(place), step=step) for place in good]
+        return [_past(at, int(place), present, step=step) for place in good]
 
     def _copies(self) -> int:
         """How many facts repeat a text: so many more may stand above ours without taking a place."""
         keys = self._evaluation.snapshot.text_keys[self._evaluation.view.positions]
         return len(keys) - len(np.unique(keys, axis=0))
 
-    @staticmethod
-    def _past(at: Floats, place: int, *, step: float) -> float:
-        """A value between a crossing and the next one, with as few digits as that leaves room for."""
-        here = float(at[place])
-        later = at[place + 1 :][at[place + 1 :] != at[place]]
-        width = abs(float(later[0]) - here) if len(later) else max(abs(here), 1.0)
-        for digits in range(1, 13):
-            value = round(here + step * 0.5 * 10.0**-digits, digits)
-            if 0 < step * (value - here) < width and value >= 0:
-                return value
-        return max(0.0, here + step * width / 2)
+
+def _past(at: Floats, place: int, present: float, *, step: float) -> float:
+    """A value between a crossing and the next one, hardly further than needed, with few digits."""
+    here = float(at[place])
+    later = at[place + 1 :][at[place + 1 :] != at[place]]
+    room = _SLACK * max(abs(here - present), abs(here))
+    if len(later):
+        room = min(room, abs(float(later[0]) - here))
+    for digits in range(1, 13):
+        value = round(here + step * 0.5 * 10.0**-digits, digits)
+        if 0 < step * (value - here) < room and value >= 0:
+            return value
+    return max(0.0, here + step * room / 2)
 
 
 def _weighted(request: RecallRequest, weights: SignalWeights) -> RecallRequest:
