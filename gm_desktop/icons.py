@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
+from PySide6.QtGui import QColor, QIcon, QImage, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 from gm_desktop.paths import resource
@@ -25,15 +25,22 @@ def tinted_pixmap(name: str, color: QColor, size: int = SIZE, scale: float = 1.0
 
     Raises `FileNotFoundError` for an unknown name.
     """
-    pixmap = QPixmap(QSize(size, size) * scale)
+    pixmap = QPixmap.fromImage(_image(name, color.rgba(), round(size * scale)))
     pixmap.setDevicePixelRatio(scale)
-    pixmap.fill(Qt.GlobalColor.transparent)
-    renderer = QSvgRenderer(QByteArray(_svg(name).replace("currentColor", color.name()).encode()))
-    painter = QPainter(pixmap)
-    painter.setOpacity(color.alphaF())
-    renderer.render(painter, QRectF(0, 0, size, size))
-    painter.end()
     return pixmap
+
+
+@lru_cache(maxsize=1024)
+def _image(name: str, rgba: int, size_px: int) -> QImage:
+    color = QColor.fromRgba(rgba)
+    image = QImage(QSize(size_px, size_px), QImage.Format.Format_ARGB32_Premultiplied)
+    image.fill(Qt.GlobalColor.transparent)
+    renderer = QSvgRenderer(QByteArray(_svg(name).replace("currentColor", color.name()).encode()))
+    painter = QPainter(image)
+    painter.setOpacity(color.alphaF())
+    renderer.render(painter, QRectF(0, 0, size_px, size_px))
+    painter.end()
+    return image
 
 
 def tinted_icon(name: str, color: QColor, disabled: QColor, size: int = SIZE) -> QIcon:
