@@ -63,7 +63,8 @@ class Memory:
 
     Ids name facts of the given agent (`NotFound` otherwise); `expected` maps ids to the versions the caller saw
     (`FactChanged` where they differ). Every change is one journalled transaction and can be undone by its seq, which is
-    the `version` of the facts that a verb returns.
+    the `version` of the facts that a verb returns. A `group_id` (of an earlier entry) joins a verb to that user action:
+    undoing one undoes both.
     """
 
     def __init__(self, ledger: Ledger, *, config: Config, embedder: Embedder | None, origin: Origin) -> None:
@@ -209,51 +210,85 @@ class Memory:
         return fact
 
     def retire(
-        self, agent_id: str, ids: Sequence[str], *, expected: Mapping[str, int] | None = None
+        self,
+        agent_id: str,
+        ids: Sequence[str],
+        *,
+        expected: Mapping[str, int] | None = None,
+        group_id: str | None = None,
     ) -> tuple[Fact, ...]:
         """Takes facts out of recall; they stay listed and restorable. Returns the facts that changed."""
-        with self._ledger.write("retire", origin=self._origin, agent_id=agent_id) as tx:
+        with self._ledger.write("retire", origin=self._origin, agent_id=agent_id, group_id=group_id) as tx:
             return edit.retire(tx, agent_id, ids, expected=expected)
 
     def restore(
-        self, agent_id: str, ids: Sequence[str], *, expected: Mapping[str, int] | None = None
+        self,
+        agent_id: str,
+        ids: Sequence[str],
+        *,
+        expected: Mapping[str, int] | None = None,
+        group_id: str | None = None,
     ) -> tuple[Fact, ...]:
         """Brings retired facts back. Returns the facts that changed."""
-        with self._ledger.write("restore", origin=self._origin, agent_id=agent_id) as tx:
+        with self._ledger.write("restore", origin=self._origin, agent_id=agent_id, group_id=group_id) as tx:
             restored = edit.restore(tx, agent_id, ids, expected=expected)
         self._search.wake()
         return restored
 
-    def pin(self, agent_id: str, ids: Sequence[str], *, expected: Mapping[str, int] | None = None) -> tuple[Fact, ...]:
+    def pin(
+        self,
+        agent_id: str,
+        ids: Sequence[str],
+        *,
+        expected: Mapping[str, int] | None = None,
+        group_id: str | None = None,
+    ) -> tuple[Fact, ...]:
         """Pins live facts. Returns the facts that changed."""
-        with self._ledger.write("pin", origin=self._origin, agent_id=agent_id) as tx:
+        with self._ledger.write("pin", origin=self._origin, agent_id=agent_id, group_id=group_id) as tx:
             return edit.pin(tx, agent_id, ids, expected=expected)
 
     def unpin(
-        self, agent_id: str, ids: Sequence[str], *, expected: Mapping[str, int] | None = None
+        self,
+        agent_id: str,
+        ids: Sequence[str],
+        *,
+        expected: Mapping[str, int] | None = None,
+        group_id: str | None = None,
     ) -> tuple[Fact, ...]:
         """Unpins facts, retired ones too. Returns the facts that changed."""
-        with self._ledger.write("unpin", origin=self._origin, agent_id=agent_id) as tx:
+        with self._ledger.write("unpin", origin=self._origin, agent_id=agent_id, group_id=group_id) as tx:
             return edit.unpin(tx, agent_id, ids, expected=expected)
 
     def label(
-        self, agent_id: str, ids: Sequence[str], confidence: str, *, expected: Mapping[str, int] | None = None
+        self,
+        agent_id: str,
+        ids: Sequence[str],
+        confidence: str,
+        *,
+        expected: Mapping[str, int] | None = None,
+        group_id: str | None = None,
     ) -> tuple[Fact, ...]:
         """Sets the confidence label. Returns the facts that changed."""
         check_label(confidence)
-        with self._ledger.write("label", origin=self._origin, agent_id=agent_id) as tx:
+        with self._ledger.write("label", origin=self._origin, agent_id=agent_id, group_id=group_id) as tx:
             return edit.label(tx, agent_id, ids, confidence=confidence, expected=expected)
 
     def move(
-        self, agent_id: str, ids: Sequence[str], to: str, *, expected: Mapping[str, int] | None = None
+        self,
+        agent_id: str,
+        ids: Sequence[str],
+        to: str,
+        *,
+        expected: Mapping[str, int] | None = None,
+        group_id: str | None = None,
     ) -> tuple[Fact, ...]:
         """Gives facts to another agent under the same ids. Returns the facts that changed."""
-        with self._ledger.write("move", origin=self._origin, agent_id=agent_id) as tx:
+        with self._ledger.write("move", origin=self._origin, agent_id=agent_id, group_id=group_id) as tx:
             return edit.move(tx, agent_id, ids, to=to, expected=expected)
 
-    def copy(self, agent_id: str, ids: Sequence[str], to: str) -> tuple[Fact, ...]:
+    def copy(self, agent_id: str, ids: Sequence[str], to: str, *, group_id: str | None = None) -> tuple[Fact, ...]:
         """Writes copies for another agent and returns them; their origin names the originals."""
-        with self._ledger.write("copy", origin=self._origin, agent_id=agent_id) as tx:
+        with self._ledger.write("copy", origin=self._origin, agent_id=agent_id, group_id=group_id) as tx:
             copies = edit.copy(tx, agent_id, ids, to=to, language=self._language(tx))
         self._search.wake()
         return copies
