@@ -233,7 +233,6 @@ def _facts(fact: Fact, now_ns: int) -> tuple[tuple[str, str, str], ...]:
     if fact.kind == "alias":
         learnt = tr("Alias, learnt from use") if fact.alias_source == "usage" else tr("Alias")
         lines.append((tr("Kind"), learnt, ""))
-    lines.append((tr("Id"), fact.id, ""))
     return tuple(lines)
 
 

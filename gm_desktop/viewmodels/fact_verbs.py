@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import QObject, Signal
 
@@ -13,20 +13,27 @@ from gm_desktop.i18n import tr, tr_count
 from gm_desktop.models.fact_row import agent_title
 from gm_desktop.notices import Notices
 from gm_desktop.undo_controller import UndoController
+from gm_engine.errors import GrayMatterError
 from gm_engine.records import SHARED_AGENT_ID, Fact
 
 if TYPE_CHECKING:
     from gm_engine import Memory
 
-Verb = Callable[["Memory", str, Sequence[str]], tuple[Fact, ...]]
+
+class Verb(Protocol):
+    """One verb of the engine for facts of one agent; `group_id` joins it to an earlier entry's user action."""
+
+    def __call__(self, memory: Memory, agent_id: str, ids: Sequence[str], *, group_id: str | None) -> tuple[Fact, ...]:
+        """The facts that changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """How many facts a bulk verb changed, and the journal entries it made, oldest first."""
+    """How many facts a bulk verb changed, the first journal entry it made, and what stopped it, if anything did."""
 
     count: int
-    seqs: tuple[int, ...]
+    seq: int | None
+    failure: GrayMatterError | None
 
 
 class FactVerbs(QObject):
@@ -65,7 +72,7 @@ class FactVerbs(QObject):
         self._run(
             ids,
             lambda fact: not fact.is_superseded and not fact.pinned,
-            lambda memory, agent_id, each: memory.pin(agent_id, each),
+            lambda memory, agent_id, ids, *, group_id: memory.pin(agent_id, ids, group_id=group_id),
             lambda count: tr_count("Pinned a fact", "Pinned {count} facts", count),
         )
 
@@ -74,7 +81,7 @@ class FactVerbs(QObject):
         self._run(
             ids,
             lambda fact: fact.pinned,
-            lambda memory, agent_id, each: memory.unpin(agent_id, each),
+            lambda memory, agent_id, ids, *, group_id: memory.unpin(agent_id, ids, group_id=group_id),
             lambda count: tr_count("Unpinned a fact", "Unpinned {count} facts", count),
         )
 
@@ -83,7 +90,7 @@ class FactVerbs(QObject):
         self._run(
             ids,
             lambda fact: not fact.is_superseded,
-            lambda memory, agent_id, each: memory.retire(agent_id, each),
+            lambda memory, agent_id, ids, *, group_id: memory.retire(agent_id, ids, group_id=group_id),
             lambda count: tr_count("Retired a fact", "Retired {count} facts", count),
         )
 
@@ -92,7 +99,7 @@ class FactVerbs(QObject):
         self._run(
             ids,
             lambda fact: fact.is_superseded,
-            lambda memory, agent_id, each: memory.restore(agent_id, each),
+            lambda memory, agent_id, ids, *, group_id: memory.restore(agent_id, ids, group_id=group_id),
             lambda count: tr_count("Restored a fact", "Restored {count} facts", count),
         )
 
@@ -101,7 +108,7 @@ class FactVerbs(QObject):
         self._run(
             ids,
             lambda fact: fact.confidence != confidence,
-            lambda memory, agent_id, each: memory.label(agent_id, each, confidence),
+            lambda memory, agent_id, ids, *, group_id: memory.label(agent_id, ids, confidence, group_id=group_id),
             lambda count: tr_count(
                 "Labelled a fact {label}", "Labelled {count} facts {label}", count, label=confidence
             ),
@@ -112,7 +119,7 @@ class FactVerbs(QObject):
         self._run(
             ids,
             lambda fact: fact.agent_id != to,
-            lambda memory, agent_id, each: memory.move(agent_id, each, to),
+            lambda memory, agent_id, ids, *, group_id: memory.move(agent_id, ids, to, group_id=group_id),
             lambda count: tr_count(
                 "Moved a fact to {agent}", "Moved {count} facts to {agent}", count, agent=agent_title(to)
             ),
@@ -123,7 +130,7 @@ class FactVerbs(QObject):
         self._run(
             ids,
             lambda fact: fact.agent_id != to and not fact.is_superseded,
-            lambda memory, agent_id, each: memory.copy(agent_id, each, to),
+            lambda memory, agent_id, ids, *, group_id: memory.copy(agent_id, ids, to, group_id=group_id),
             lambda count: tr_count(
                 "Copied a fact to {agent}", "Copied {count} facts to {agent}", count, agent=agent_title(to)
             ),
@@ -136,21 +143,31 @@ class FactVerbs(QObject):
         if not wanted:
             return
 
-        def job(memory: Memory) -> _Done:
-            by_agent: dict[str, list[str]] = {}
-            for fact in memory.facts(wanted):
-                if applies(fact):
-                    by_agent.setdefault(fact.agent_id, []).append(fact.id)
-            made = [verb(memory, agent_id, each) for agent_id, each in by_agent.items()]
-            return _Done(
-                sum(len(each) for each in by_agent.values()),
-                tuple(max(fact.version for fact in facts) for facts in made if facts),
-            )
-
         def done(result: _Done) -> None:
-            if not result.count:
+            if result.seq is not None:
+                self._undo.did(sentence(result.count), result.seq)
+            elif result.failure is None:
                 self._notices.show(tr("Nothing to change: the selection already is that way."))
-            for seq in result.seqs:
-                self._undo.did(sentence(result.count), seq)
+            if result.failure is not None:
+                self._notices.show_failure(result.failure)
 
-        self._host.write(job, done)
+        self._host.write(lambda memory: _apply(memory, wanted, applies, verb), done)
+
+
+def _apply(memory: Memory, ids: Sequence[str], applies: Callable[[Fact], bool], verb: Verb) -> _Done:
+    """One transaction per agent, all of them one user action. Write lane."""
+    by_agent: dict[str, list[str]] = {}
+    for fact in memory.facts(ids):
+        if applies(fact):
+            by_agent.setdefault(fact.agent_id, []).append(fact.id)
+    count, seq, group_id = 0, None, None
+    for agent_id, each in by_agent.items():
+        try:
+            changed = verb(memory, agent_id, each, group_id=group_id)
+        except GrayMatterError as error:
+            return _Done(count, seq, error)
+        count += len(changed)
+        if changed and seq is None:
+            seq = max(fact.version for fact in changed)
+            group_id = memory.entry(seq).group_id if len(by_agent) > 1 else None
+    return _Done(count, seq, None)

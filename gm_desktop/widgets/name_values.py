@@ -36,7 +36,7 @@ class NameValues(QWidget):
                 name_label.setText(name)
                 if value_label.text() != value:
                     value_label.setText(value)
-                value_label.setToolTip(hover)
+                value_label.setToolTip(hover or value)
                 value_label.setAccessibleName(f"{name}: {value}")
 
     def _add_row(self) -> None:

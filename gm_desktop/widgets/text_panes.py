@@ -38,7 +38,6 @@ class TextPane(QPlainTextEdit):
             )
         if most_px is not None:
             self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-            self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
             self.document().documentLayout().documentSizeChanged.connect(self._fit)
         theme.changed.connect(self._tint)
 
@@ -85,6 +84,9 @@ class TextPane(QPlainTextEdit):
     def _fit(self) -> None:
         if self._most_px is not None:
             height = self.sizeHint().height()
+            policy = Qt.ScrollBarPolicy
+            is_cut = height >= self._most_px
+            self.setVerticalScrollBarPolicy(policy.ScrollBarAsNeeded if is_cut else policy.ScrollBarAlwaysOff)
             if height != self.height():
                 self.setFixedHeight(height)
 
