@@ -27,11 +27,15 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What lies in the folder: every visible file and directory by its path relative to the folder, with `/`."""
+    """What lies in the folder: every visible file and directory by its path relative to the folder, with `/`.
+
+    `leftovers` are temporary files of a publish that was killed.
+    """
 
     files: Mapping[str, Stamp]
     directories: frozenset[str]
     read_only: frozenset[str]
+    leftovers: tuple[str, ...]
 
 
 class Folder:
@@ -47,13 +51,14 @@ class Folder:
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def scan(self) -> Scan:
-        """Every file in the folder; hidden ones are left out, our own leftovers of a killed run are removed.
+        """Every file in the folder; hidden ones are left out.
 
         Raises `PublishRefused` for a vault inside the folder and for links that leave it.
         """
         files: dict[str, Stamp] = {}
         directories: set[str] = set()
         read_only: set[str] = set()
+        leftovers = [f"{FOLDER}/{e.name}" for e in _entries(self.root / FOLDER) if e.name.startswith(_TEMPORARY)]
         pending = [""]
         while pending:
             directory = pending.pop()
@@ -61,8 +66,10 @@ class Folder:
                 path = f"{directory}/{entry.name}" if directory else entry.name
                 if entry.is_symlink():
                     self._check_link(path)
+                elif entry.name == CONFIG_FOLDER:
+                    raise PublishRefused(f"{self.name}/{path} belongs to another vault.", path=path)
                 elif entry.name.startswith("."):
-                    self._check_hidden(entry, path)
+                    leftovers += [path] if entry.name.startswith(_TEMPORARY) else []
                 elif entry.is_dir(follow_symlinks=False):
                     pending.append(path)
                     directories.add(path)
@@ -71,18 +78,12 @@ class Folder:
                     files[path] = Stamp(found.st_size, found.st_mtime_ns, found.st_ino)
                     if not found.st_mode & stat.S_IWUSR:
                         read_only.add(path)
-        return Scan(files, frozenset(directories), frozenset(read_only))
+        return Scan(files, frozenset(directories), frozenset(read_only), tuple(leftovers))
 
     def _check_link(self, path: str) -> None:
         target = (self.root / path).resolve()
         if not target.is_relative_to(self.root):
             raise PublishRefused(f"{self.name}/{path} is a link that leads out of the folder.", path=path)
-
-    def _check_hidden(self, entry: os.DirEntry[str], path: str) -> None:
-        if entry.name == CONFIG_FOLDER:
-            raise PublishRefused(f"{self.name}/{path} belongs to another vault inside the folder.", path=path)
-        if entry.name.startswith(_TEMPORARY):
-            Path(entry.path).unlink(missing_ok=True)
 
     def read(self, path: str, size: int = -1) -> bytes | None:
         """The content of a file, or its first `size` bytes; None when it is missing."""
@@ -99,6 +100,11 @@ class Folder:
         except (FileNotFoundError, NotADirectoryError):
             return None
         return Stamp(found.st_size, found.st_mtime_ns, found.st_ino)
+
+    def remove_leftovers(self, scan: Scan) -> None:
+        """Removes the temporary files that a killed publish left behind."""
+        for path in scan.leftovers:
+            (self.root / path).unlink(missing_ok=True)
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -151,35 +157,43 @@ class Folder:
         self._written.clear()
 
 
-def open_folder(vault: Path, name: str) -> Folder:
-    """The folder `name` of `vault`, both created if missing. Raises `PublishRefused` when it cannot be published to."""
+def open_folder(vault: Path, name: str, *, create: bool = True) -> Folder:
+    """The folder `name` of `vault`, both created if missing unless `create` is False.
+
+    Raises `PublishRefused` when it cannot be published to.
+    """
     parts = PurePosixPath(name.replace("\\", "/")).parts
     if not parts or any(
         part in ("..", "/") or part.startswith(".") or file_name(part, limit=200) != part for part in parts
     ):
         raise PublishRefused(f"{name!r} is no folder name inside a vault.", folder=name)
     with _clear_errors(str(vault)):
-        vault.mkdir(parents=True, exist_ok=True)
-        root = vault.resolve()
-        for outer in root.parents:
-            if (outer / CONFIG_FOLDER).is_dir():
-                raise PublishRefused(f"{vault} lies inside the vault {outer}: choose that one.", vault=str(vault))
-        folder = Folder(root, "/".join(parts))
-        target = root
-        for part in parts:
-            target /= part
-            if target.is_symlink() and not target.resolve().is_relative_to(root):
-                raise PublishRefused(f"{target} is a link that leads out of the vault.", path=str(target))
+        if create:
+            vault.mkdir(parents=True, exist_ok=True)
+        folder = Folder(vault.resolve(), "/".join(parts))
+        _check_surroundings(folder)
         if not folder.root.is_dir():
             _check_writable(next(path for path in folder.root.parents if path.exists()))
+            if not create:
+                return folder
             folder.root.mkdir(parents=True, exist_ok=True)
         folder.root = folder.root.resolve()
-        if (folder.root / CONFIG_FOLDER).exists():
-            raise PublishRefused(f"{folder.root} is a vault itself.", path=str(folder.root))
         _check_writable(folder.root)
-        if (folder.root / FOLDER).is_symlink():
-            raise PublishRefused(f"{folder.root / FOLDER} is a link.", path=FOLDER)
     return folder
+
+
+def _check_surroundings(folder: Folder) -> None:
+    """Refuses a vault inside another, a folder that is a vault itself, and links that lead out."""
+    for outer in folder.vault.parents:
+        if (outer / CONFIG_FOLDER).is_dir():
+            raise PublishRefused(f"{folder.vault} lies inside the vault {outer}: choose that one.", vault=str(outer))
+    target = folder.vault
+    for part in (*PurePosixPath(folder.name).parts, FOLDER):
+        target /= part
+        if target.is_symlink() and (part == FOLDER or not target.resolve().is_relative_to(folder.vault)):
+            raise PublishRefused(f"{target} is a link that leads out of the folder.", path=str(target))
+        if (target / CONFIG_FOLDER).exists():
+            raise PublishRefused(f"{target} is another vault.", path=str(target))
 
 
 def _check_writable(path: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from exporters.obsidian.compare import Step, compare
 from exporters.obsidian.contents import read_contents
 from exporters.obsidian.finding import Found, find_notes
-from exporters.obsidian.folder import Folder
+from exporters.obsidian.folder import Folder, Scan
 from exporters.obsidian.layout import Layout, fact_key, in_vault, lay_out
 from exporters.obsidian.manifest import FILES, MANIFEST, Manifest, Stamp, load_files, load_manifest
 from exporters.obsidian.maps import render_all
@@ -26,6 +26,7 @@ class Plan:
     """
 
     folder: Folder
+    scan: Scan
     layout: Layout
     found: Found
     manifest: Manifest
@@ -68,4 +69,4 @@ def make_plan(
         there = found.notes.get(note.key)
         known = stamps.get(there.path) if there is not None else None
         steps.append(compare(note, folder, there, known=known, entry=manifest.notes.get(note.key)))
-    return Plan(folder, layout, found, manifest, stamps, tuple(steps), orphans, contents.seq)
+    return Plan(folder, scan, layout, found, manifest, stamps, tuple(steps), orphans, contents.seq)

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from exporters.obsidian.compare import LEFT_ALONE
+from exporters.obsidian.compare import LEFT_ALONE, Step
 from exporters.obsidian.folder import locked, open_folder
 from exporters.obsidian.links import BrokenLink, VaultIndex
 from exporters.obsidian.plan import Plan, make_plan
 from exporters.obsidian.writing import Writer
+from exporters.plan import ExportPlan, PlanItem, PlanStatus
 from gm_engine import CancelToken, GrayMatterError, Memory, Progress, no_progress
 
 
@@ -58,6 +59,18 @@ class ObsidianExporter:
         """Publishes the store into the vault `target`; see `publish`."""
         return publish(memory, target, folder=folder, progress=progress, cancel=cancel)
 
+    def preview(
+        self,
+        memory: Memory,
+        target: Path,
+        *,
+        folder: str = "Memory",
+        progress: Progress = no_progress,
+        cancel: CancelToken | None = None,
+    ) -> ExportPlan:
+        """What `export` would do; see `preview`."""
+        return preview(memory, target, folder=folder, progress=progress, cancel=cancel)
+
 
 def publish(
     memory: Memory,
@@ -79,6 +92,7 @@ def publish(
     place = open_folder(vault, folder)
     with locked(place):
         plan = make_plan(memory, place, progress=progress, cancel=token, remove_orphans=remove_orphans)
+        place.remove_leftovers(plan.scan)
         writer = Writer(plan)
         try:
             writer.write_notes(progress=progress, cancel=token)
@@ -92,11 +106,44 @@ def publish(
         return _report(plan, writer, vault=vault, remove_orphans=remove_orphans)
 
 
+def preview(
+    memory: Memory,
+    vault: Path,
+    *,
+    folder: str = "Memory",
+    progress: Progress = no_progress,
+    cancel: CancelToken | None = None,
+) -> ExportPlan:
+    """What `publish` would do now, note by note, with paths from the vault's root; writes nothing, creates nothing.
+
+    Raises `PublishRefused` or `Cancelled`.
+    """
+    place = open_folder(vault, folder, create=False)
+    plan = make_plan(memory, place, progress=progress, cancel=cancel or CancelToken())
+    items = [_item(plan, step) for step in plan.steps]
+    items += [PlanItem("orphaned", plan.vault_path(path)) for path in plan.orphans.values()]
+    items += [PlanItem("conflict", plan.vault_path(path), reason=_double(key)) for path, key in plan.found.doubles]
+    return ExportPlan(str(vault), tuple(sorted(items, key=lambda item: (item.path, item.status))))
+
+
+def _item(plan: Plan, step: Step) -> PlanItem:
+    path = plan.vault_path(step.note.place.path)
+    there = step.present
+    if there is None:
+        return PlanItem("new", path, after=step.data)
+    old = plan.vault_path(there.path)
+    if step.status in LEFT_ALONE:
+        return PlanItem("conflict", old, reason=step.reason, file=plan.folder.vault / old)
+    status: PlanStatus = "moved" if step.is_moved else "unchanged" if step.data is None else "changed"
+    return PlanItem(status, path, old if step.is_moved else "", file=plan.folder.vault / old, after=step.data)
+
+
+def _double(key: str) -> str:
+    return f"it has the id {key} of another note"
+
+
 def _report(plan: Plan, writer: Writer, *, vault: Path, remove_orphans: bool) -> PublishReport:
-    doubles = (
-        LeftAlone(plan.vault_path(path), "double", f"it has the id {key} of another note")
-        for path, key in plan.found.doubles
-    )
+    doubles = (LeftAlone(plan.vault_path(path), "double", _double(key)) for path, key in plan.found.doubles)
     left = (
         LeftAlone(
             plan.vault_path(step.present.path if step.present else step.note.place.path), step.status, step.reason

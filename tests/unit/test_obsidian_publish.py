@@ -11,8 +11,9 @@ import pytest
 import yaml
 
 from exporters.obsidian.folder import locked, open_folder
-from exporters.obsidian.publish import ObsidianExporter, PublishReport, publish
+from exporters.obsidian.publish import ObsidianExporter, PublishReport, preview, publish
 from exporters.obsidian.reading import read_note
+from exporters.plan import summary
 from gm_engine import Cancelled, CancelToken, DiskFull, InvalidInput, Memory, NotFound, PublishRefused
 from tests.fakes.clock import FrozenClock
 from tests.fakes.embedder import ScriptedEmbedder
@@ -542,3 +543,61 @@ def test_nothing_outside_the_folder_is_written(memory: Memory, vault: Path) -> N
     before = state(vault)
     publish(memory, vault)
     assert {name: value for name, value in state(vault).items() if not name.startswith("Memory/")} == before
+
+
+# --- the plan --------------------------------------------------------------------------------------------------------
+
+
+def test_a_preview_writes_and_creates_nothing(memory: Memory, vault: Path) -> None:
+    plan = ObsidianExporter().preview(memory, vault)
+    assert [item.path for item in plan.of("new")] == [
+        "Memory/Agents/scout.md",
+        "Memory/Facts/scout/The gate opens at nine.md",
+        "Memory/Facts/scout/The lift is broken on Mondays.md",
+        "Memory/Memory.md",
+    ]
+    assert not vault.exists()
+
+
+def test_a_preview_tells_every_kind_of_change_with_its_diff_and_publishing_does_just_that(
+    memory: Memory, vault: Path
+) -> None:
+    for text in ("One.", "Two.", "Three."):
+        memory.remember("scout", text)
+    publish(memory, vault)
+    note(vault, "One.").write_text(note(vault, "One.").read_text().replace("> One.", "> Uno."))
+    memory.pin("scout", [fact_id(memory, GATE)])
+    memory.retire("scout", [fact_id(memory, LIFT)])
+    memory.move("scout", [fact_id(memory, "Two.")], "porter")
+    memory.remember("scout", "Four.")
+    before = state(vault)
+    plan = preview(memory, vault)
+    assert state(vault) == before
+    found = summary(plan)
+    assert found.new == ("Memory/Agents/porter.md", "Memory/Facts/scout/Four.md")
+    assert found.moved == ("Memory/Facts/scout/Two.md → Memory/Facts/porter/Two.md",)
+    assert found.conflict == ("Memory/Facts/scout/One.md: its managed part was edited in the vault",)
+    assert found.orphaned == ("Memory/Facts/scout/The lift is broken on Mondays.md",)
+    assert found.unchanged == 1
+    assert found.changed == (
+        "Memory/Agents/scout.md",
+        "Memory/Facts/scout/The gate opens at nine.md",
+        "Memory/Facts/scout/The lift is broken on Mondays.md",
+        "Memory/Memory.md",
+    )
+    (gate,) = (item for item in plan.of("changed") if "gate" in item.path)
+    changes = [line for line in gate.diff() if line[0] in "+-" and not line.startswith(("+++", "---"))]
+    assert changes[:2] == ["-mem_pinned: false", "+mem_pinned: true"]
+    assert plan.of("unchanged")[0].diff() == ()
+    report = publish(memory, vault)
+    assert (report.written, report.moved, report.unchanged, len(report.left)) == (7, 1, 1, 1)
+    assert set(preview(memory, vault).counts().items()) >= {("new", 0), ("changed", 0), ("moved", 0)}
+
+
+def test_what_a_killed_publish_left_behind_is_removed(memory: Memory, vault: Path) -> None:
+    publish(memory, vault)
+    left = [vault / "Memory" / name / ".graymatter-write-1" for name in ("", "Facts/scout", ".graymatter")]
+    for path in left:
+        path.write_text("half")
+    publish(memory, vault)
+    assert not any(path.exists() for path in left)
