@@ -30,7 +30,7 @@ _COLUMNS = (
     " f.kind = 'alias', CASE f.kind WHEN 'alias' THEN f.text END, coalesce(t.length, 0), coalesce(t.data, x'')"
 )
 _FROM = " FROM facts f LEFT JOIN fact_terms t ON t.fact_no = f.no"
-_LOAD = f"SELECT {_COLUMNS}{_FROM} WHERE f.agent_id = ? ORDER BY f.no"
+_LOAD = f"SELECT {_COLUMNS}{_FROM} WHERE f.agent_id = ?"  # in any order: sorting the blobs would cost as much again
 _LOAD_SOME = (
     f"SELECT {_COLUMNS}{_FROM} WHERE f.id IN (SELECT value FROM json_each(?)) AND +f.agent_id = ? ORDER BY f.no"
 )
