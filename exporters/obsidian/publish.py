@@ -11,7 +11,7 @@ from exporters.obsidian.folder import locked, open_folder
 from exporters.obsidian.links import BrokenLink, VaultIndex
 from exporters.obsidian.plan import Plan, make_plan
 from exporters.obsidian.writing import Writer
-from exporters.plan import ExportPlan, PlanItem, PlanStatus
+from exporters.plan import ExportPlan, PlanItem, PlanStatus, PlanSummary, summary
 from gm_engine import CancelToken, GrayMatterError, Memory, Progress, no_progress
 
 
@@ -67,9 +67,9 @@ class ObsidianExporter:
         folder: str = "Memory",
         progress: Progress = no_progress,
         cancel: CancelToken | None = None,
-    ) -> ExportPlan:
-        """What `export` would do; see `preview`."""
-        return preview(memory, target, folder=folder, progress=progress, cancel=cancel)
+    ) -> PlanSummary:
+        """What `export` would do; `preview` gives the whole plan."""
+        return summary(preview(memory, target, folder=folder, progress=progress, cancel=cancel))
 
 
 def publish(

@@ -34,6 +34,11 @@ class Exporter(Protocol):
     ) -> object:
         """Publishes the store to `target`; the report is a dataclass."""
 
+    def preview(
+        self, memory: Memory, target: Path, *, folder: str, progress: Progress, cancel: CancelToken | None
+    ) -> object:
+        """What `export` would do, as a dataclass; writes nothing."""
+
 
 @click.command("import")
 @click.argument("path", type=click.Path(path_type=Path))
@@ -77,13 +82,15 @@ def _skip_lines(skipped: tuple[Skipped, ...]) -> list[str]:
 @click.argument("format", metavar="FORMAT")
 @click.option("--vault", "--to", "target", type=click.Path(path_type=Path), required=True, help="Where to publish to.")
 @click.option("--folder", default="Memory", show_default=True, help="The one folder in it that we own.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be written.")
 @shared_options
-def export(format: str, *, target: Path, folder: str) -> None:  # noqa: A002 — the word of the manual
+def export(format: str, *, target: Path, folder: str, dry_run: bool) -> None:  # noqa: A002 — the word of the manual
     """Publish the store in FORMAT, for instance `obsidian`. A second run writes only what changed."""
     session = current()
     exporter = _exporter(format)
     with session.reading() as memory, session.progress() as progress:
-        report = exporter.export(memory, target, folder=folder, progress=progress, cancel=None)
+        carry_out = exporter.preview if dry_run else exporter.export
+        report = carry_out(memory, target, folder=folder, progress=progress, cancel=None)
     payload = report_payload(report)
     if not isinstance(payload, dict):
         raise TypeError(f"the exporter {format!r} gave no report")

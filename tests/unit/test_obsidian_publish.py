@@ -549,13 +549,12 @@ def test_nothing_outside_the_folder_is_written(memory: Memory, vault: Path) -> N
 
 
 def test_a_preview_writes_and_creates_nothing(memory: Memory, vault: Path) -> None:
-    plan = ObsidianExporter().preview(memory, vault)
-    assert [item.path for item in plan.of("new")] == [
+    assert ObsidianExporter().preview(memory, vault).new == (
         "Memory/Agents/scout.md",
         "Memory/Facts/scout/The gate opens at nine.md",
         "Memory/Facts/scout/The lift is broken on Mondays.md",
         "Memory/Memory.md",
-    ]
+    )
     assert not vault.exists()
 
 
