@@ -9,13 +9,13 @@ from gm_engine.store.facts import load_facts
 
 
 def ancestors(connection: Connection, fact_id: str) -> tuple[str, ...]:
-    """Every fact that this one replaced, transitively, nearest first, ties by id."""
+    """Every fact that this one replaced, transitively, nearest first, within a step the latest replacement first."""
     seen: dict[str, None] = {}
     frontier = [fact_id]
     while frontier:
         marks = ", ".join("?" for _ in frontier)
         rows = connection.exec_driver_sql(
-            f"SELECT id FROM facts WHERE superseded_by IN ({marks}) AND length(superseded_by) > 0 ORDER BY id",
+            f"SELECT id FROM facts WHERE superseded_by IN ({marks}) AND length(superseded_by) > 0 ORDER BY version DESC, id",
             tuple(frontier),
         )
         frontier = [row[0] for row in rows if row[0] not in seen and row[0] != fact_id]
