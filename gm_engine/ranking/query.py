@@ -13,6 +13,7 @@ from gm_engine.ranking.aliases import Expansion, expand
 from gm_engine.ranking.rows import fetch
 from gm_engine.terms import Term, text_terms
 
+_MAX_TERMS = 1024  # a pasted book is no query; each term costs a look at every fact that holds it
 _TERM_IDS = "SELECT term, id FROM terms WHERE term IN (SELECT value FROM json_each(?))"
 
 
@@ -36,12 +37,15 @@ class Query:
 
 
 def read_query(connection: Connection, text: str, alias_texts: Sequence[str], *, language: str) -> Query:
-    """The query with its aliases expanded. `InvalidInput` when it holds a lone surrogate."""
+    """The query with its aliases expanded; of a very long one the first 1024 distinct terms count.
+
+    `InvalidInput` when it holds a lone surrogate.
+    """
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise InvalidInput(f"The query holds a lone surrogate at character {error.start}.", field="query") from error
-    terms = text_terms(text, language)
+    terms = text_terms(text, language)[:_MAX_TERMS]
     expansions = expand([term.term for term in terms], alias_texts, language=language)
     extra = list(dict.fromkeys(added.text for added in expansions))
     query = Query(" ".join([text, *extra]) if extra else text, terms, expansions, {})

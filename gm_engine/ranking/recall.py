@@ -44,6 +44,7 @@ from gm_engine.vectors.planner import VectorPlanner
 
 DEFAULT_TOP_K = 8
 _NAMESPACES_KEPT = 64
+_MARKED_CHARS = 100_000  # how far into a text a receipt looks for the words that matched
 _NEWEST_SEQ = "SELECT coalesce(max(seq), 0) FROM journal"
 
 
@@ -123,7 +124,7 @@ class Ranking:
     def _receipt(self, hit: Hit) -> Receipt:
         request = self.request
         now_ns = request.now_ns if request.as_of_ns is None else request.as_of_ns
-        spans = match_spans(hit.fact.text, self.query_terms, request.language)
+        spans = match_spans(hit.fact.text[:_MARKED_CHARS], self.query_terms, request.language)
         return Receipt(
             fact=hit.fact,
             age_days=age_days(hit.fact.created_ns, now_ns),

@@ -15,7 +15,8 @@ def ancestors(connection: Connection, fact_id: str) -> tuple[str, ...]:
     while frontier:
         marks = ", ".join("?" for _ in frontier)
         rows = connection.exec_driver_sql(
-            f"SELECT id FROM facts WHERE superseded_by IN ({marks}) AND length(superseded_by) > 0 ORDER BY version DESC, id",
+            f"SELECT id FROM facts WHERE superseded_by IN ({marks}) AND length(superseded_by) > 0"
+            " ORDER BY version DESC, id",
             tuple(frontier),
         )
         frontier = [row[0] for row in rows if row[0] not in seen and row[0] != fact_id]

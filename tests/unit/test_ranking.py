@@ -113,6 +113,13 @@ def test_a_query_with_a_lone_surrogate_is_refused_and_any_other_text_is_not(ledg
         assert found(ranker, query) == ["f1"]
 
 
+def test_a_query_of_a_hundred_thousand_words_is_answered_by_its_beginning(ledger: Ledger) -> None:
+    add(ledger, ("f1", "a red fox"), ("f2", "the last word"))
+    long = " ".join(["fox", *(f"w{n}" for n in range(100_000)), "last"])
+    ranking = ranker_of(ledger).recall(asking(long, coverage_gate=0.0))
+    assert {hit.fact.id: hit.keyword_rank for hit in ranking.hits} == {"f1": 1, "f2": 0}
+
+
 def test_top_k_of_zero_or_less_means_eight(ledger: Ledger) -> None:
     add(ledger, *((f"f{n:02d}", f"fact number {n}") for n in range(12)))
     assert [len(found(ranker_of(ledger), "fact", top_k=k)) for k in (-1, 0, 1, 20)] == [8, 8, 1, 12]
