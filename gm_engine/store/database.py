@@ -132,7 +132,20 @@ class Ledger:
         from gm_engine.store.migrations import upgrade  # alembic takes 0.2 s to import
 
         with self._locked("FULL", BUSY_TIMEOUT_S) as connection:
+            if version > 0:
+                self._keep_copy(version)
             upgrade(connection)
+
+    def _keep_copy(self, version: int) -> None:
+        """The ledger as it is, in `backups/`, before its schema changes; nobody else can write meanwhile."""
+        folder = self.data_dir / "backups"
+        folder.mkdir(exist_ok=True)
+        target = folder / f"ledger-schema-{version}-{self.clock.now_ns()}.sqlite"
+        with (
+            closing(sqlite3.connect(_uri(self.path, "mode=ro"), uri=True)) as source,
+            closing(sqlite3.connect(target)) as copy,
+        ):
+            source.backup(copy)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

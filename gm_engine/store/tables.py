@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 metadata = MetaData()
 
 
@@ -239,6 +239,9 @@ checkpoints = Table(
     Column("restored_from", Text),
     _int("deleted", 0),
     _int("version"),
+    _text("verdict", ""),
+    _text("note", ""),
+    Column("reviewed_ns", Integer),
     Index("checkpoints_list", "agent_id", "deleted", "created_ns", "id"),
 )
 
@@ -253,4 +256,88 @@ clients = Table(
     _text("client"),
     _int("since_ns"),
     _int("seen_ns"),
+    _text("transport", ""),
+    _int("reads", 0),
+    _int("writes", 0),
+)
+
+blocked = Table(
+    "blocked",
+    metadata,
+    Column("block_key", LargeBinary, nullable=False),
+    _text("agent_id", ""),
+    Column("text", Text),
+    _int("created_ns"),
+    _int("version"),
+    PrimaryKeyConstraint("block_key", "agent_id"),
+    sqlite_with_rowid=False,
+)
+
+blocked_attempts = Table(
+    "blocked_attempts",
+    metadata,
+    Column("block_key", LargeBinary, nullable=False),
+    _text("client"),
+    _int("count"),
+    _int("last_ns"),
+    PrimaryKeyConstraint("block_key", "client"),
+    sqlite_with_rowid=False,
+)
+
+proposals = Table(
+    "proposals",
+    metadata,
+    Column("id", Text, primary_key=True),
+    _text("kind"),
+    _text("source"),
+    Column("agent_id", Text),
+    Column("actor_id", Integer, ForeignKey("actors.id"), nullable=False),
+    _int("created_ns"),
+    _text("payload"),
+    _text("base"),
+    _text("same_key"),
+    _text("state"),
+    Column("decided_seq", Integer),
+    Index("proposals_open", "state", "source", "created_ns"),
+    Index("proposals_same", "same_key"),
+)
+
+policies = Table(
+    "policies",
+    metadata,
+    _text("client"),
+    _text("agent_id"),
+    _text("access"),
+    _int("version"),
+    PrimaryKeyConstraint("client", "agent_id"),
+    sqlite_with_rowid=False,
+)
+
+recalls_daily = Table(
+    "recalls_daily",
+    metadata,
+    _text("day"),
+    _text("agent_id"),
+    _text("client"),
+    _int("count"),
+    PrimaryKeyConstraint("day", "agent_id", "client"),
+    sqlite_with_rowid=False,
+)
+
+positions = Table(
+    "positions",
+    metadata,
+    Column("entity_id", Text, primary_key=True),
+    Column("x", REAL, nullable=False),
+    Column("y", REAL, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+extractions = Table(
+    "extractions",
+    metadata,
+    Column("fact_id", Text, primary_key=True),
+    Column("text_key", LargeBinary, nullable=False),
+    _int("rules"),
+    sqlite_with_rowid=False,
 )
