@@ -47,6 +47,10 @@ class ActionTable(QObject):
         """The data behind an action."""
         return self._specs[action_id]
 
+    def keys(self, action_id: str) -> str:
+        """The shortcut as this platform writes it; empty when there is none."""
+        return self._actions[action_id].shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+
     def specs(self) -> tuple[ActionSpec, ...]:
         """Every action in the order of installation."""
         return tuple(self._specs.values())

@@ -38,6 +38,7 @@ from gm_desktop.views.first_run import FirstRunView
 from gm_desktop.views.memory import MemoryPage
 from gm_desktop.views.publish import PublishPage
 from gm_desktop.views.search import SearchPage
+from gm_desktop.views.shortcuts_dialog import ShortcutsDialog
 from gm_engine.clock import Clock
 from gm_engine.errors import GrayMatterError
 from gm_engine.records import AgentSummary, VectorStatus
@@ -75,7 +76,15 @@ class App(QObject):
         self.host = EngineHost(opener=opener, parent=self)
         self.undo = UndoController(self.host, self.notices, self)
         self.actions = ActionTable(self.theme, self)
-        self.flow = StoreFlow(self.host, self.notices, self.theme, clock=clock, window=lambda: self.window)
+        self.flow = StoreFlow(
+            self.host,
+            self.notices,
+            undo=self.undo,
+            theme=self.theme,
+            clock=clock,
+            window=lambda: self.window,
+            parent=self,
+        )
         verbs = FactVerbs(self.host, self.undo, self.notices, self)
         self.remembering = MemoryViewModel(self.host, verbs, clock, self)
         self.revising = RevisionViewModel(self.host, self.undo, self)
@@ -148,6 +157,7 @@ class App(QObject):
             show_page=self.show_page,
             store_is_open=lambda: self.host.is_open,
             can_write=lambda: not (self.host.is_open and self.host.read_only),
+            show_shortcuts=self._show_shortcuts,
             show_log=self._show_log,
         )
 
@@ -194,8 +204,10 @@ class App(QObject):
         """Opens the store that was asked for, the last one, or the default one; else the first-run page stays."""
         if demo:
             self.flow.open_demo(data_dir)
-        elif data_dir is not None:
+        elif data_dir is not None and (read_only or holds_store(data_dir)):
             self.host.open_store(data_dir, read_only=read_only)
+        elif data_dir is not None:
+            self.flow.open_new(data_dir)
         else:
             known = [*self.preferences.recent_stores[:1], default_data_dir()]
             wanted = next((path for path in known if holds_store(path)), None)
@@ -325,6 +337,11 @@ class App(QObject):
     def _set_theme(self, mode: Mode) -> None:
         self.preferences.theme = mode
         self.theme.set_mode(mode)
+
+    def _show_shortcuts(self) -> None:
+        specs = [spec for spec in self.actions.specs() if spec.shortcut]
+        lines = [(spec.title.rstrip("…"), self.actions.keys(spec.id)) for spec in specs]
+        ShortcutsDialog(lines, self.window).open()
 
     def _show_log(self) -> None:
         if self.log_path is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -30,6 +30,7 @@ from gm_desktop.widgets.toasts import ToastStack
 MENUS = ("File", "Edit", "View", "Go", "Help")
 INSPECTOR_WIDTH = 328
 MIN_PAGE_WIDTH = 420
+TITLE_BAR = 40  # room for what the window manager adds
 
 
 class PageFrame(QSplitter):
@@ -94,7 +95,7 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.setWindowTitle("GrayMatter")
         self.setWindowIcon(self._theme.icon("mark", "accent", 64))
-        self.resize(1280, 800)
+        self.resize(QSize(1280, 800).boundedTo(self.screen().availableSize() - QSize(0, TITLE_BAR)))
 
     # --- pages -------------------------------------------------------------------------------------------------
 

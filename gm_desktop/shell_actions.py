@@ -32,6 +32,7 @@ class Deeds:
     show_page: Callable[[str], None]
     store_is_open: Callable[[], bool]
     can_write: Callable[[], bool]
+    show_shortcuts: Callable[[], None]
     show_log: Callable[[], None]
 
 
@@ -71,6 +72,16 @@ def shell_specs(deeds: Deeds) -> tuple[ActionSpec, ...]:
             deeds.has_inspector,
         ),
         *(_theme_spec(deeds, mode, title, icon) for mode, title, icon in _themes()),
+        ActionSpec(
+            "shortcuts.show",
+            tr("Keyboard shortcuts"),
+            "keyboard",
+            "F1",
+            always,
+            deeds.show_shortcuts,
+            "Help",
+            "keys help",
+        ),
         ActionSpec("log.show", tr("Show log file"), "file-text", "", always, deeds.show_log, "Help", "crash report"),
     )
 

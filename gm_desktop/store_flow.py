@@ -15,6 +15,7 @@ from gm_desktop.i18n import tr
 from gm_desktop.notices import Notices
 from gm_desktop.paths import default_data_dir, demo_data_dir, holds_store
 from gm_desktop.theme import Theme
+from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.importing import Imported, ImportViewModel, can_import
 from gm_desktop.views.import_dialog import ImportDialog
 from gm_engine.clock import Clock
@@ -32,10 +33,19 @@ class StoreFlow(QObject):
     publish_wanted = Signal()
 
     def __init__(
-        self, host: EngineHost, notices: Notices, theme: Theme, *, clock: Clock, window: Callable[[], QWidget]
+        self,
+        host: EngineHost,
+        notices: Notices,
+        *,
+        undo: UndoController,
+        theme: Theme,
+        clock: Clock,
+        window: Callable[[], QWidget],
+        parent: QObject | None = None,
     ) -> None:
-        super().__init__()
-        self._host, self._notices, self._theme, self._clock, self._window = host, notices, theme, clock, window
+        super().__init__(parent)
+        self._host, self._notices, self._undo = host, notices, undo
+        self._theme, self._clock, self._window = theme, clock, window
         self._import_after_open: Path | None = None
         self._imports: list[ImportViewModel] = []
         host.store_opened.connect(self._on_opened)
@@ -57,11 +67,18 @@ class StoreFlow(QObject):
             self._host.open_store(data_dir)
         else:
             self._host.open_store(data_dir, prepare=_use_balanced_profile)
+            self._notices.show(tr("A new store with the balanced profile: {folder}", folder=str(data_dir)))
 
     def open_existing(self, data_dir: Path, *, read_only: bool = False) -> None:
         """Opens the store in `data_dir`; says so when there is none."""
+        foreign = data_dir / "gray.db"
         if holds_store(data_dir):
             self._host.open_store(data_dir, read_only=read_only)
+        elif foreign.is_file() and not read_only:
+            self._notices.show(
+                tr("{folder} holds the Go program's gray.db. It can be imported and stays as it is.", folder=data_dir),
+                action=(tr("Import"), lambda: self.import_file(foreign)),
+            )
         else:
             self._notices.show(
                 tr("There is no store in {folder}.", folder=str(data_dir)),
@@ -115,7 +132,7 @@ class StoreFlow(QObject):
             self._begin_import(path)
 
     def _begin_import(self, path: Path) -> None:
-        viewmodel = ImportViewModel(self._host, path, self)
+        viewmodel = ImportViewModel(self._host, self._undo, path, self)
         dialog = ImportDialog(
             viewmodel,
             self._theme,

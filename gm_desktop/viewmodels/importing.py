@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -12,8 +13,13 @@ from gm_desktop.formatting import one_line
 from gm_desktop.i18n import tr
 from gm_desktop.notices import sentence_for
 from gm_desktop.tasks import Task
+from gm_desktop.undo_controller import UndoController
 from gm_engine.errors import GrayMatterError
+from gm_engine.progress import CancelToken, Progress
 from gm_engine.records import ImportReport
+
+if TYPE_CHECKING:
+    from gm_engine import Memory
 
 FILE_SUFFIXES = (".db", ".json")
 
@@ -91,9 +97,9 @@ class ImportViewModel(QObject):
     changed = Signal()
     imported = Signal()
 
-    def __init__(self, host: EngineHost, path: Path, parent: QObject | None = None) -> None:
+    def __init__(self, host: EngineHost, undo: UndoController, path: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._host = host
+        self._host, self._undo = host, undo
         self.path = path
         self.state: State | None = None
 
@@ -113,7 +119,7 @@ class ImportViewModel(QObject):
         path = self.path
         task = self._host.run_task(
             tr("Importing {name}", name=path.name),
-            lambda memory, progress, cancel: memory.import_store(path, progress=progress, cancel=cancel),
+            lambda memory, progress, cancel: _import(memory, path, progress, cancel),
             self._on_imported,
             self._on_failed,
         )
@@ -134,7 +140,10 @@ class ImportViewModel(QObject):
             kept = tr("Cancelled. What had arrived by then is kept; importing again adds only the rest.")
             self._set(Refused(self.path, kept if state.is_import else tr("Cancelled. Nothing was imported.")))
 
-    def _on_imported(self, report: ImportReport) -> None:
+    def _on_imported(self, done: tuple[ImportReport, str | None]) -> None:
+        report, group_id = done
+        if group_id is not None:
+            self._undo.did(tr("Imported {name}", name=self.path.name), group_id)
         self._set(Imported(self.path, summary_of(report)))
         self.imported.emit()
 
@@ -144,6 +153,14 @@ class ImportViewModel(QObject):
     def _set(self, state: State) -> None:
         self.state = state
         self.changed.emit()
+
+
+def _import(memory: Memory, path: Path, progress: Progress, cancel: CancelToken) -> tuple[ImportReport, str | None]:
+    """The report, and the journal's group of what was written (None: nothing was)."""
+    before = memory.last_seq()
+    report = memory.import_store(path, progress=progress, cancel=cancel)
+    entries = [entry for entry in memory.journal(limit=20) if entry.seq > before and entry.verb == "import"]
+    return report, entries[0].group_id if entries else None
 
 
 def summary_of(report: ImportReport) -> ImportSummary:

@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
     QDialog,
+    QLabel,
     QLineEdit,
     QMenuBar,
     QMessageBox,
@@ -27,6 +28,7 @@ from gm_desktop.app import App, Places
 from gm_desktop.views.crash_dialog import CrashDialog
 from gm_desktop.views.first_run import Choice, FirstRunView
 from gm_desktop.views.import_dialog import ImportDialog
+from gm_desktop.views.shortcuts_dialog import ShortcutsDialog
 from gm_engine import BALANCED_WEIGHTS, CancelToken, Memory, Progress
 from tests.fakes.clock import FrozenClock
 from tests.widget.conftest import open_scripted
@@ -202,6 +204,25 @@ def test_a_dropped_file_is_looked_into_and_imported(open_app: App, qtbot: QtBot,
     with qtbot.waitSignal(dialog.finished):
         _button(dialog, "Show memory").click()
     assert open_app.window.page_id == "memory"
+    open_app.actions.run("step.undo")
+    qtbot.waitUntil(lambda: open_app.undo.redo_text == "Imported memories.json")
+    open_app.host.read(lambda memory: memory.stats("imported").fact_count, counted.append)
+    qtbot.waitUntil(lambda: counted == [5, 0])
+
+
+def test_the_shortcuts_are_listed_from_the_action_table(open_app: App) -> None:
+    open_app.actions.run("shortcuts.show")
+    dialog = _dialog(open_app, ShortcutsDialog)
+    shown = {label.text() for label in dialog.findChildren(QLabel)}
+    assert {"Command palette", "Ctrl+K", "Undo", "Ctrl+Z", "Publish", "Ctrl+Return"} <= shown
+    dialog.accept()
+
+
+def test_a_folder_of_the_go_program_offers_the_import(app: App, qtbot: QtBot, tmp_path: Path) -> None:
+    (tmp_path / "gray.db").write_bytes(b"whatever is inside")
+    app.flow.open_existing(tmp_path)
+    assert "gray.db" in app.window.toasts.texts()[-1]
+    assert [each.text() for each in app.window.toasts.findChildren(QPushButton)] == ["Import"]
 
 
 def test_a_dropped_file_of_another_kind_is_refused_with_a_sentence(open_app: App, tmp_path: Path) -> None:
