@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from chromadb.api.client import Client
     from chromadb.config import Settings
 
-EF_SEARCH = 400
+# Measured over 30,000 perturbed real vectors, 1,000 searches for 16 neighbours each, searches that missed one: Chroma's
+# own 16, 100 and 400: 5 to 7; 32, 200 and 400: 0 to 2, at 2.1 ms a search; these: none, at 2.9 ms.
+EF_SEARCH = 800
+MAX_NEIGHBOURS = 32
+EF_CONSTRUCTION = 200
 BATCH = 32
 """Vectors added at once: Chroma holds the interpreter lock while it writes."""
 
@@ -55,7 +59,14 @@ class ChromaIndex:
             collection = client.get_or_create_collection(
                 collection_name(model, dims),
                 embedding_function=None,
-                configuration={"hnsw": {"space": "ip", "ef_search": EF_SEARCH}},
+                configuration={
+                    "hnsw": {
+                        "space": "ip",
+                        "ef_search": EF_SEARCH,
+                        "ef_construction": EF_CONSTRUCTION,
+                        "max_neighbors": MAX_NEIGHBOURS,
+                    }
+                },
             )
             return cls(client, collection, count=collection.count())
         except Exception as error:  # from its imports to its Rust core, anything can fail, with any exception
@@ -107,14 +118,14 @@ class ChromaIndex:
 
 
 def library() -> str:
-    """The name and version of what makes the folders; a folder of another version is built again.
+    """What makes the folders, and how; a folder that was made differently is built again.
 
     Raises `IndexUnavailable` when chromadb is not installed.
     """
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        return f"chromadb {version('chromadb')}"
+        return f"chromadb {version('chromadb')}, {MAX_NEIGHBOURS} neighbours, {EF_CONSTRUCTION} at construction"
     except PackageNotFoundError as error:
         raise IndexUnavailable("ChromaDB is not installed") from error
 
