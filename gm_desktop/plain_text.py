@@ -20,7 +20,8 @@ class Excerpt:
 
 def row_text(text: str, limit: int = ROW_CHARS) -> str:
     """At most `limit` characters of the text on one line, in a direction of its own, `…` where it was cut."""
-    return isolate(one_line(text, limit))
+    line = one_line(text, limit)
+    return line if line.isascii() else isolate(line)
 
 
 def excerpt(text: str, limit: int = SHOWN_CHARS) -> Excerpt:

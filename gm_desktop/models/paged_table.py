@@ -71,6 +71,11 @@ class PagedTable(QAbstractTableModel):
         """All ids in order. Not to be changed."""
         return self._ids
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether somebody looks at rows whose bodies are still to come."""
+        return bool(self._asked or self._wanted)
+
     def id_at(self, row: int) -> str:
         """The id of a row."""
         return self._ids[row]

@@ -1,9 +1,9 @@
-"""A JSON document as a lazy tree: children are built when a branch is opened, and 500 at a time."""
+"""A JSON document as a lazy tree: children are built when a branch is looked into, long branches in groups of 500."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
@@ -12,7 +12,7 @@ from gm_desktop.i18n import tr, tr_count
 from gm_desktop.models.paged_table import MUTED_ROLE, TONE_ROLE
 from gm_desktop.plain_text import row_text
 
-CHILDREN_STEP = 500
+GROUP = 500
 _TOOLTIP_CHARS = 2_000
 
 Index = QModelIndex | QPersistentModelIndex
@@ -25,21 +25,43 @@ class _Node:
     value: object
     parent: _Node | None
     row: int
-    children: list[_Node] = field(default_factory=list)
+    is_group: bool = False
+    built: list[_Node] | None = None
 
     @property
     def size(self) -> int:
         return len(self.value) if isinstance(self.value, Mapping | list | tuple) else 0
 
-    def grow(self, count: int) -> list[_Node]:
-        first = len(self.children)
+    @property
+    def child_count(self) -> int:
+        """Without building anything."""
+        return self.size if self.size <= GROUP else -(-self.size // GROUP)
+
+    @property
+    def children(self) -> list[_Node]:
+        if self.built is None:
+            self.built = self._groups() if self.size > GROUP else self._members()
+        return self.built
+
+    def _members(self) -> list[_Node]:
         if isinstance(self.value, Mapping):
-            pairs = [(str(key), self.value[key]) for key in list(self.value)[first : first + count]]
+            pairs = [(str(key), each) for key, each in self.value.items()]
         elif isinstance(self.value, list | tuple):
-            pairs = [(str(first + at), each) for at, each in enumerate(self.value[first : first + count])]
+            first = int(self.key.split(" ")[0]) if self.is_group else 0
+            pairs = [(str(first + at), each) for at, each in enumerate(self.value)]
         else:
             pairs = []
-        return [_Node(key, value, self, first + at) for at, (key, value) in enumerate(pairs)]
+        return [_Node(key, each, self, at) for at, (key, each) in enumerate(pairs)]
+
+    def _groups(self) -> list[_Node]:
+        made = []
+        items = list(self.value.items()) if isinstance(self.value, Mapping) else self.value
+        for row, first in enumerate(range(0, self.size, GROUP)):
+            last = min(first + GROUP, self.size) - 1
+            part = items[first : last + 1] if isinstance(items, list | tuple) else []
+            value: object = dict(part) if isinstance(self.value, Mapping) else part
+            made.append(_Node(f"{first} – {last}", value, self, row, is_group=True))
+        return made
 
 
 class StateTree(QAbstractItemModel):
@@ -50,10 +72,9 @@ class StateTree(QAbstractItemModel):
         self._root = _Node("", {}, None, 0)
 
     def set_state(self, state: object) -> None:
-        """Shows another document; its first branch is there at once."""
+        """Shows another document."""
         self.beginResetModel()
         self._root = _Node("", state, None, 0)
-        self._root.children = self._root.grow(CHILDREN_STEP)
         self.endResetModel()
 
     def _node(self, index: Index) -> _Node:
@@ -63,7 +84,7 @@ class StateTree(QAbstractItemModel):
         return node if isinstance(node, _Node) else self._root
 
     def index(self, row: int, column: int, parent: Index = ROOT) -> QModelIndex:
-        """The index of a child that was built."""
+        """The index of a child; its branch is built now."""
         children = self._node(parent).children
         if 0 <= row < len(children) and column in (0, 1) and parent.column() <= 0:
             return self.createIndex(row, column, children[row])
@@ -77,8 +98,8 @@ class StateTree(QAbstractItemModel):
         return self.createIndex(above.row, 0, above)
 
     def rowCount(self, parent: Index = ROOT) -> int:
-        """Children built so far."""
-        return 0 if parent.column() > 0 else len(self._node(parent).children)
+        """Children of a branch: its members, or groups of them."""
+        return 0 if parent.column() > 0 else self._node(parent).child_count
 
     def columnCount(self, _parent: Index = ROOT) -> int:
         """Key and value."""
@@ -87,22 +108,6 @@ class StateTree(QAbstractItemModel):
     def hasChildren(self, parent: Index = ROOT) -> bool:
         """Whether a branch has anything in it, built or not."""
         return parent.column() <= 0 and self._node(parent).size > 0
-
-    def canFetchMore(self, parent: Index) -> bool:
-        """Whether a branch has children that are not built."""
-        node = self._node(parent)
-        return parent.column() <= 0 and len(node.children) < node.size
-
-    def fetchMore(self, parent: Index) -> None:
-        """Builds the next children of a branch."""
-        node = self._node(parent)
-        more = node.grow(CHILDREN_STEP)
-        if more and parent.column() <= 0:
-            first = len(node.children)
-            above = QModelIndex() if node is self._root else self.createIndex(node.row, 0, node)
-            self.beginInsertRows(above, first, first + len(more) - 1)
-            node.children.extend(more)
-            self.endInsertRows()
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Titles of the two columns."""

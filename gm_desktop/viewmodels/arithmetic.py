@@ -13,7 +13,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from gm_engine.records import Receipt
 
 FEWEST_DECIMALS = 5
-MOST_DECIMALS = 15
+MOST_DECIMALS = 10
 SIGNALS = ("vector", "keyword", "recency")
 
 
@@ -54,7 +54,7 @@ class Arithmetic:
 
 
 def arithmetic(receipt: Receipt) -> Arithmetic:
-    """Spells a receipt out. The number of decimals is the smallest with which correctly rounded parts add up."""
+    """Spells a receipt out, with as few decimals as let the shown figures add up and multiply exactly."""
     ranks = receipt.ranks
     weights = (ranks.weights.vector, ranks.weights.keyword, ranks.weights.recency)
     places = (ranks.vector_rank, ranks.keyword_rank, ranks.recency_rank)
@@ -62,22 +62,24 @@ def arithmetic(receipt: Receipt) -> Arithmetic:
     base = parts[0] + parts[1] + parts[2]
     factor = receipt.ranking.factor if receipt.ranking else 1.0
     decimals = _decimals(parts, base, factor)
+    shown = [_rounded(part, decimals) for part in parts]
+    total = sum(shown, Decimal())
     lines = tuple(
         SignalLine(
             signal=signal,
             rank=rank,
             weight=short_number(weight),
             divisor=ranks.k + rank,
-            value=_digits(part, decimals),
+            value=f"{value:f}",
             share=part / base if base else 0.0,
         )
-        for signal, rank, weight, part in zip(SIGNALS, places, weights, parts, strict=True)
+        for signal, rank, weight, part, value in zip(SIGNALS, places, weights, parts, shown, strict=True)
     )
     return Arithmetic(
         lines=lines,
-        base=_digits(base, decimals),
+        base=f"{total:f}",
         factor=_factor_line(receipt),
-        final=_digits(base * factor, decimals),
+        final=f"{_step(total * Decimal(short_number(factor)), decimals):f}",
         reproduces=abs(base - ranks.fused_score) <= 1e-12 and abs(base * factor - receipt.final_score) <= 1e-12,
     )
 
@@ -97,12 +99,17 @@ def _factor_line(receipt: Receipt) -> FactorLine | None:
 
 
 def _decimals(parts: Sequence[float], base: float, factor: float) -> int:
+    """The fewest decimals with which every shown figure is correctly rounded and yet the figures add up.
+
+    Where none does (equal parts that all round the same way), the fewest: then sum and product are those of the shown
+    figures, at most two units of the last place away from the scores.
+    """
     for decimals in range(FEWEST_DECIMALS, MOST_DECIMALS + 1):
-        total = _rounded(base, decimals)
-        adds_up = sum((_rounded(part, decimals) for part in parts), Decimal()) == total
-        if adds_up and _step(total * Decimal(short_number(factor)), decimals) == _rounded(base * factor, decimals):
+        total = sum((_rounded(part, decimals) for part in parts), Decimal())
+        final = _step(total * Decimal(short_number(factor)), decimals)
+        if total == _rounded(base, decimals) and final == _rounded(base * factor, decimals):
             return decimals
-    return MOST_DECIMALS
+    return FEWEST_DECIMALS + 1
 
 
 def _step(value: Decimal, decimals: int) -> Decimal:
@@ -111,7 +118,3 @@ def _step(value: Decimal, decimals: int) -> Decimal:
 
 def _rounded(value: float, decimals: int) -> Decimal:
     return _step(Decimal(value), decimals)
-
-
-def _digits(value: float, decimals: int) -> str:
-    return f"{_rounded(value, decimals):f}"

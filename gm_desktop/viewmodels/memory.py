@@ -62,7 +62,9 @@ class MemoryViewModel(QObject):
         self.state: PageState = Loading()
         self.selected: frozenset[str] = frozenset()
         self._total = 0
+        self._is_listing = False
         self._wanted_id: str | None = None
+        self._is_loosened = False
         self._listing = Latest()
         self._bodies = Latest()
         self._reload_soon = QTimer(self, singleShot=True)
@@ -77,7 +79,13 @@ class MemoryViewModel(QObject):
     @property
     def is_waiting(self) -> bool:
         """Whether an answer is still to come."""
-        return isinstance(self.state, Loading) or self._reload_soon.isActive() or self.details.is_waiting
+        return (
+            isinstance(self.state, Loading)
+            or self._is_listing
+            or self._reload_soon.isActive()
+            or self.details.is_waiting
+            or self.table.is_waiting
+        )
 
     def set_filter(self, wanted: FactFilter) -> None:
         """Shows what passes another filter. Typing is debounced; every other choice applies at once."""
@@ -113,10 +121,10 @@ class MemoryViewModel(QObject):
         if self.table.row_of(fact_id) is not None:
             self.select((fact_id,))
             return
-        self._wanted_id = fact_id
-        self._host.read(lambda memory: memory.get(fact_id).agent_id, self._on_reveal)
+        self._wanted_id, self._is_loosened = fact_id, False
+        self.reload()
 
-    def _on_reveal(self, agent_id: str) -> None:
+    def _loosen(self, agent_id: str) -> None:
         self.filter = FactFilter(agent_id=agent_id, status="all")
         self.filter_changed.emit()
         self.reload()
@@ -148,10 +156,12 @@ class MemoryViewModel(QObject):
     def reload(self) -> None:
         """Reads namespaces and ids again; bodies that are cached stay."""
         self._reload_soon.stop()
+        self._is_listing = True
         query = self.filter.query(self._clock.now_ns(), sort=self.sort[0], descending=self.sort[1])
         self._listing.take(self._host.read(partial(_load, query), self._on_listed, self._on_failed))
 
     def _on_listed(self, listing: _Listing) -> None:
+        self._is_listing = False
         self.agents.set_lines(listing.lines)
         if self.filter.agent_id is not None and self.agents.row_of(self.filter.agent_id) is None:
             self._on_agent_gone()
@@ -167,13 +177,18 @@ class MemoryViewModel(QObject):
         self.reload()
 
     def _keep_selection(self, ids: list[str]) -> None:
-        wanted, self._wanted_id = self._wanted_id, None
+        wanted = self._wanted_id
         if wanted is not None and self.table.row_of(wanted) is not None:
+            self._wanted_id = None
             self.select((wanted,))
+        elif wanted is not None and not self._is_loosened:
+            self._is_loosened = True
+            self._host.read(lambda memory: memory.get(wanted).agent_id, self._loosen)
         elif self.selected:
             self.select(self.selected if len(self.selected) == 1 else self.selected.intersection(ids))
 
     def _on_failed(self, error: GrayMatterError) -> None:
+        self._is_listing = False
         self._set_state(Failed(sentence_for(error)))
 
     def _on_rows_wanted(self, ids: tuple[str, ...]) -> None:
@@ -194,6 +209,7 @@ class MemoryViewModel(QObject):
 
     def _on_closed(self) -> None:
         self._listing.cancel()
+        self._is_listing = False
         self._bodies.cancel()
         self._reload_soon.stop()
         self.select(())

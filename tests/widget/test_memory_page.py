@@ -1,0 +1,359 @@
+"""The Memory page on a real store: what a person sees after what a person does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+from PySide6.QtCore import QItemSelectionModel, Qt
+from PySide6.QtTest import QAbstractItemModelTester, QTest
+from pytestqt.qtbot import QtBot
+
+from gm_desktop.engine_host import EngineHost
+from gm_desktop.notices import Notice, Notices
+from gm_desktop.theme import Theme
+from gm_desktop.undo_controller import UndoController
+from gm_desktop.viewmodels.fact_details import FactDetails
+from gm_desktop.viewmodels.fact_verbs import FactVerbs
+from gm_desktop.viewmodels.memory import MemoryViewModel
+from gm_desktop.viewmodels.revision import RevisionViewModel
+from gm_desktop.viewmodels.states import Empty, Full
+from gm_desktop.views.fact_dialogs import AddFactDialog, AgentDialog
+from gm_desktop.views.fact_table import TEXT
+from gm_desktop.views.memory import MemoryPage
+from gm_engine import Memory
+from tests.fakes.clock import FrozenClock
+
+FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
+ASK = Callable[[EngineHost, Callable[[Memory], object]], object]
+
+
+@dataclass
+class Desk:
+    """The page, its view-models, and the store behind them."""
+
+    host: EngineHost
+    undo: UndoController
+    model: MemoryViewModel
+    revision: RevisionViewModel
+    page: MemoryPage
+    qtbot: QtBot
+
+    def write(self, job: Callable[[Memory], object]) -> None:
+        """Writes beside the page, as another program would."""
+        with self.qtbot.waitSignal(self.host.changed):
+            self.host.write(job, lambda _: None)
+        self.settle()
+
+    def settle(self) -> None:
+        self.qtbot.waitUntil(lambda: not self.model.is_waiting)
+
+    def texts(self) -> list[str]:
+        """What the table shows, top to bottom."""
+        table = self.model.table
+        self.qtbot.waitUntil(
+            lambda: all(table.data(table.index(row, TEXT)) is not None for row in range(table.rowCount()))
+        )
+        return [str(table.data(table.index(row, TEXT))).strip("\u2068\u2069") for row in range(table.rowCount())]
+
+    def select(self, *texts: str) -> None:
+        """Selects rows by their texts, through the view."""
+        shown = self.texts()
+        flags = QItemSelectionModel.SelectionFlag
+        self.page.table.selectionModel().clearSelection()
+        for text in texts:
+            index = self.model.table.index(shown.index(text), TEXT)
+            self.page.table.selectionModel().setCurrentIndex(index, flags.Select | flags.Rows)
+        self.settle()
+
+    def details(self) -> FactDetails:
+        self.settle()
+        state = self.model.details.state
+        assert isinstance(state, FactDetails)
+        return state
+
+
+@pytest.fixture
+def desk(open_host: EngineHost, undo: UndoController, notices: Notices, theme: Theme, qtbot: QtBot) -> Desk:
+    clock = FrozenClock(tick_s=0)
+    verbs = FactVerbs(open_host, undo, notices, open_host)
+    model = MemoryViewModel(open_host, verbs, clock, open_host)
+    revision = RevisionViewModel(open_host, undo, open_host)
+    for each in (model.table, model.agents):
+        QAbstractItemModelTester(each, FATAL, each)
+    page = MemoryPage(model, revision, theme)
+    page.inspector().setParent(page)
+    page.resize(1100, 700)
+    qtbot.addWidget(page)
+    page.show()
+    model.reload()
+    desk = Desk(open_host, undo, model, revision, page, qtbot)
+    desk.settle()
+    return desk
+
+
+def three(memory: Memory) -> None:
+    memory.remember("sales", "The quote goes out on Monday", confidence="verified")
+    memory.remember("sales", "Ms Ito prefers mail")
+    memory.remember("support", "Tickets are answered in a day")
+
+
+def pinned(memory: Memory) -> int:
+    return sum(each.pinned for each in memory.agents())
+
+
+def test_an_empty_store_says_why_it_is_empty_and_what_fills_it(desk: Desk) -> None:
+    assert isinstance(desk.model.state, Empty)
+    assert desk.model.state.reason == "store"
+    assert "import" in desk.model.state.hint
+
+
+def test_facts_written_by_another_program_appear_with_counts(desk: Desk) -> None:
+    desk.write(three)
+    assert desk.texts() == ["Tickets are answered in a day", "Ms Ito prefers mail", "The quote goes out on Monday"]
+    assert [(line.title, line.live) for line in desk.model.agents.lines] == [
+        ("All agents", 3),
+        ("sales", 2),
+        ("support", 1),
+    ]
+    assert desk.model.state == Full(3)
+
+
+def test_choosing_an_agent_and_typing_narrow_the_table(desk: Desk) -> None:
+    desk.write(three)
+    desk.page.agents.setCurrentIndex(desk.model.agents.index(1))
+    desk.settle()
+    assert len(desk.texts()) == 2
+    desk.page.filters.text.setText("ito")
+    desk.settle()
+    assert desk.texts() == ["Ms Ito prefers mail"]
+    desk.page.filters.text.setText("nobody")
+    desk.settle()
+    assert isinstance(desk.model.state, Empty)
+    assert desk.model.state.reason == "filter"
+    assert desk.page.empty_button.isVisible()
+    desk.page.empty_button.click()
+    desk.settle()
+    assert len(desk.texts()) == 2
+
+
+def test_sorting_by_a_header_sorts_in_the_store(desk: Desk) -> None:
+    desk.write(three)
+    desk.page.table.sortByColumn(TEXT, Qt.SortOrder.AscendingOrder)
+    desk.settle()
+    assert desk.texts() == ["Ms Ito prefers mail", "The quote goes out on Monday", "Tickets are answered in a day"]
+
+
+def test_pinning_several_facts_of_two_agents_is_one_step_to_undo(desk: Desk, told: list[Notice], asked: ASK) -> None:
+    desk.write(three)
+    desk.select("Ms Ito prefers mail", "Tickets are answered in a day")
+    with desk.qtbot.waitSignal(desk.host.changed):
+        desk.page._actions.toggle_pin()
+    desk.settle()
+    assert told[-1].text == "Pinned 2 facts"
+    assert desk.undo.undo_text == "Pinned 2 facts"
+    assert asked(desk.host, pinned) == 2
+    with desk.qtbot.waitSignal(desk.host.changed):
+        desk.undo.undo()
+    assert asked(desk.host, pinned) == 0
+    assert desk.undo.redo_text == "Pinned 2 facts"
+
+
+def test_retiring_takes_a_fact_away_and_restoring_brings_it_back(desk: Desk) -> None:
+    desk.write(three)
+    desk.select("Ms Ito prefers mail")
+    with desk.qtbot.waitSignal(desk.host.changed):
+        desk.page.panel.retire.click()
+    desk.settle()
+    assert "Ms Ito prefers mail" not in desk.texts()
+    assert desk.details().status == "retired"
+    desk.page.filters.status_chips["retired"].click()
+    desk.settle()
+    assert desk.texts() == ["Ms Ito prefers mail"]
+    with desk.qtbot.waitSignal(desk.host.changed):
+        desk.page.panel.restore.click()
+    desk.settle()
+    assert desk.details().status == "live"
+
+
+def test_a_change_by_another_program_keeps_selection_and_place(desk: Desk) -> None:
+    desk.write(lambda memory: [memory.remember("sales", f"Fact number {n:03}") for n in range(120)])
+    desk.select("Fact number 060")
+    bar = desk.page.table.verticalScrollBar()
+    bar.setValue(40 * 36 + 7)
+    top = desk.model.table.id_at(bar.value() // 36)
+    selected = desk.model.selected
+    desk.write(lambda memory: [memory.remember("sales", f"Later {n}") for n in range(3)])
+    assert desk.model.selected == selected
+    assert [desk.model.table.id_at(each.row()) for each in desk.page.table.selectionModel().selectedRows()] == list(
+        selected
+    )
+    assert desk.model.table.id_at(bar.value() // 36) == top
+    assert bar.value() % 36 == 7
+
+
+def test_the_inspector_tells_text_lineage_and_journal(desk: Desk) -> None:
+    desk.write(three)
+    fact_id = desk.model.table.id_at(1)
+    desk.write(lambda memory: memory.revise("sales", [fact_id], "Ms Ito prefers a call"))
+    desk.select("Ms Ito prefers a call")
+    details = desk.details()
+    assert details.text == "Ms Ito prefers a call"
+    assert [item.place for item in details.lineage] == ["before", "this"]
+    assert [line.what for line in details.journal] == ["Written as a revision"]
+    assert details.journal[0].who.startswith("Desktop")
+    desk.page.panel.lineage.chosen.emit(details.lineage[0].id)
+    desk.qtbot.waitUntil(lambda: desk.model.details.fact_id == fact_id)
+    assert desk.details().status == "replaced"
+    assert [line.what for line in desk.details().journal] == ["Replaced by a revision", "Remembered"]
+    desk.qtbot.waitUntil(lambda: desk.model.filter.status == "all")
+    desk.settle()
+    assert fact_id in desk.model.table.ids
+
+
+def test_revising_shows_the_words_that_change_and_saves_with_one_undo(desk: Desk, told: list[Notice]) -> None:
+    desk.write(three)
+    desk.select("The quote goes out on Monday")
+    with desk.qtbot.waitSignal(desk.revision.opened):
+        desk.page.table.activated.emit(desk.page.table.currentIndex())
+    dialog = desk.page.revise_dialog
+    assert not dialog.save.isEnabled()
+    dialog.diff.after.setPlainText("The quote goes out on Friday")
+    desk.qtbot.waitUntil(lambda: dialog.diff.before.tinted_texts() == ("Monday",))
+    assert dialog.diff.after.tinted_texts() == ("Friday",)
+    with desk.qtbot.waitSignal(desk.revision.saved):
+        QTest.keyClick(dialog.diff.after, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    desk.qtbot.waitUntil(lambda: "The quote goes out on Friday" in desk.texts())
+    assert told[-1].text == "Revised a fact"
+    assert not dialog.isVisible()
+    assert desk.details().text == "The quote goes out on Friday"
+
+
+def test_a_conflict_shows_both_texts_and_loses_no_draft(desk: Desk) -> None:
+    desk.write(three)
+    desk.select("Ms Ito prefers mail")
+    fact_id = next(iter(desk.model.selected))
+    with desk.qtbot.waitSignal(desk.revision.opened):
+        desk.page._actions.revise()
+    dialog = desk.page.revise_dialog
+    dialog.diff.after.setPlainText("Ms Ito prefers post")
+    with desk.qtbot.waitSignal(desk.revision.conflict_changed):
+        desk.host.write(lambda memory: memory.revise("sales", [fact_id], "Ms Ito prefers a call"), lambda _: None)
+    assert dialog.conflict.isVisible()
+    assert "Ms Ito prefers a call" in dialog.conflict_text.text()
+    assert dialog.diff.after.raw_text() == "Ms Ito prefers post"
+    assert not dialog.save.isEnabled()
+    dialog.take_newer.click()
+    assert dialog.diff.before.raw_text() == "Ms Ito prefers a call"
+    with desk.qtbot.waitSignal(desk.revision.saved):
+        dialog.save.click()
+    desk.qtbot.waitUntil(lambda: "Ms Ito prefers post" in desk.texts())
+    assert "Ms Ito prefers a call" not in desk.texts()
+
+
+def test_a_draft_that_was_left_is_there_again(desk: Desk) -> None:
+    desk.write(three)
+    desk.select("Ms Ito prefers mail")
+    for expected in ("Ms Ito prefers mail", "Ms Ito prefers"):
+        with desk.qtbot.waitSignal(desk.revision.opened):
+            desk.page._actions.revise()
+        assert desk.page.revise_dialog.diff.after.raw_text() == expected
+        desk.page.revise_dialog.diff.after.setPlainText("Ms Ito prefers")
+        desk.page.revise_dialog.reject()
+
+
+def test_an_untouched_text_with_odd_line_ends_stays_as_it_is(desk: Desk) -> None:
+    odd = "first\r\nsecond\u00a0half\u2029third"
+    desk.write(lambda memory: memory.remember("sales", odd))
+    desk.model.select(desk.model.table.ids)
+    with desk.qtbot.waitSignal(desk.revision.opened):
+        desk.page._actions.revise()
+    editor = desk.page.revise_dialog.diff.after
+    editor.setPlainText(editor.raw_text() + "!")
+    editor.setPlainText(editor.raw_text()[:-1])
+    assert desk.revision.draft == odd
+    desk.page.revise_dialog.reject()
+
+
+def test_adding_a_fact_selects_it_even_where_a_filter_hid_it(desk: Desk) -> None:
+    desk.write(three)
+    desk.model.set_filter(replace(desk.model.filter, text="quote"))
+    desk.settle()
+    desk.page._actions.add()
+    dialog = desk.page.findChild(AddFactDialog)
+    assert dialog is not None
+    assert not dialog.save.isEnabled()
+    dialog.agent.setCurrentText("new agent ")
+    dialog.text.setPlainText("A new thing")
+    dialog.label.setCurrentIndex(1)
+    with desk.qtbot.waitSignal(desk.model.verbs.added):
+        dialog.save.click()
+    desk.qtbot.waitUntil(lambda: desk.texts() == ["A new thing"])
+    details = desk.details()
+    assert details.agent_id == "new agent "
+    assert details.confidence == "verified"
+
+
+def test_moving_to_a_new_agent_keeps_the_id(desk: Desk) -> None:
+    desk.write(three)
+    desk.select("Ms Ito prefers mail")
+    (fact_id,) = desk.model.selected
+    desk.page._actions.move()
+    dialog = desk.page.findChild(AgentDialog)
+    assert dialog is not None
+    dialog.agent.setCurrentText("archive")
+    with desk.qtbot.waitSignal(desk.host.changed):
+        dialog.save.click()
+    desk.settle()
+    assert desk.details().id == fact_id
+    assert desk.details().agent_id == "archive"
+    assert desk.undo.undo_text == "Moved a fact to archive"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<b>bold</b> <img src='file:///etc/passwd'>",
+        "nul \x00 here",
+        "\u202eevil override",
+        "שלום עולם and more",
+        "👩‍👩‍👧 family",
+        "[[x]] --- **md**",
+    ],
+)
+def test_hostile_text_is_shown_as_text(desk: Desk, text: str) -> None:
+    desk.write(lambda memory: memory.remember("a", text))
+    desk.model.select(desk.model.table.ids)
+    details = desk.details()
+    assert details.text == text
+    shown = desk.page.panel.text.pane.raw_text()
+    assert shown == text.replace("\x00", "\u2400")
+    row = desk.texts()[0]
+    assert "\u202e" not in row
+    assert "\x00" not in row
+
+
+def test_a_megabyte_is_cut_in_the_row_and_shown_a_part_at_a_time(desk: Desk) -> None:
+    desk.write(lambda memory: memory.remember("a", "long " * 200_000))
+    desk.model.select(desk.model.table.ids)
+    desk.details()
+    assert len(desk.texts()[0]) < 500
+    assert len(desk.page.panel.text.pane.raw_text()) <= 20_000
+    desk.page.panel.text._more.click()
+    assert 100_000 < len(desk.page.panel.text.pane.raw_text()) <= 120_000
+
+
+def test_filters_and_selection_come_back_with_the_next_start(desk: Desk) -> None:
+    desk.write(three)
+    desk.model.set_filter(replace(desk.model.filter, agent_id="sales", text="ito"))
+    desk.settle()
+    desk.select("Ms Ito prefers mail")
+    state = desk.page.save_state()
+    desk.model.set_filter(desk.model.filter.cleared())
+    desk.model.select(())
+    desk.page.restore_state(state)
+    desk.settle()
+    assert desk.model.filter.agent_id == "sales"
+    assert desk.texts() == ["Ms Ito prefers mail"]
+    assert desk.details().text == "Ms Ito prefers mail"
