@@ -99,9 +99,8 @@ def test_chromadb_is_imported_in_one_place_and_never_at_start() -> None:
         assert not [alias.name for node in at_start for alias in node.names if alias.name.startswith("chromadb")]
 
 
-def test_raw_sqlite_stays_in_the_ledger() -> None:
-    guilty = [path for path in SOURCES if using(path, "sqlite3")]
-    assert all(name.startswith("gm_engine/store/") for name in names(guilty))
+def test_only_the_engine_speaks_sql() -> None:
+    assert users(("gm_desktop", "exporters"), "sqlite3", "sqlalchemy", "alembic", "gm_engine.store") == []
 
 
 def calls(path: Path) -> Iterator[tuple[int, str]]:
