@@ -97,7 +97,7 @@ def _three_way(note: Note, file: NoteFile, entry: Entry | None) -> tuple[Status,
         return "conflict", "it was edited in the vault and changed in the store", None
     tags = items_of(mapping, "tags")
     complete = {*note.properties.aliases} <= {*items_of(mapping, "aliases")} and {*note.properties.tags} <= {*tags}
-    if theirs == ours == file.seal and complete:
+    if theirs == ours == file.seal and (complete or (entry is not None and entry.shown == note.shown)):
         return "unchanged", "", None
     frontmatter = file.frontmatter
     if frontmatter != write(note.properties):

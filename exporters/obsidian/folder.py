@@ -22,6 +22,8 @@ CONFIG_FOLDER = ".obsidian"
 TRASH = ".trash"
 _TEMPORARY = ".graymatter-write-"
 _SYNC_ALL_ABOVE = 64
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -118,7 +120,7 @@ class Folder:
         with _clear_errors(f"{self.name}/{path}"):
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
-                found = _write_new(temporary, data)
+                found = _write_new(temporary, data, mode=_mode_of(target))
                 temporary.replace(target)
             except OSError:
                 temporary.unlink(missing_ok=True)
@@ -245,10 +247,20 @@ def _entries(directory: Path) -> list[os.DirEntry[str]]:
         return []
 
 
-def _write_new(path: Path, data: bytes) -> os.stat_result:
-    """Writes a file of ours, never through a link, and returns its state."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o644)
+def _mode_of(path: Path) -> int | None:
+    """The permissions of a file that is there."""
     try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return None
+
+
+def _write_new(path: Path, data: bytes, *, mode: int | None) -> os.stat_result:
+    """Writes a file of ours, never through a link, and returns its state. `mode` None: as for any new file."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINKS | _BINARY, 0o666)
+    try:
+        if mode is not None and sys.platform != "win32":
+            os.fchmod(handle, mode)
         view = memoryview(data)
         while view:
             view = view[os.write(handle, view) :]

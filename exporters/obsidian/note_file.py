@@ -106,16 +106,16 @@ def note_id(head: bytes) -> str | None:
     if not text.startswith("---") or "mem_id" not in text:
         return None
     match = _FRONTMATTER.match(text)
-    if match is None:
-        return None
-    found = _MEM_ID.search(match[1])
+    if match is None and len(head) < HEAD_BYTES:
+        return None  # a longer frontmatter ends further down
+    found = _MEM_ID.search(text if match is None else match[1])
     if found is None:
         return None
     simple = _SIMPLE.fullmatch(found[1])
     if simple is not None:
         return simple[simple.lastindex or 0]
     try:
-        value = parse(_unix(match[1])).get("mem_id")
+        value = parse(f"mem_id: {found[1]}\n").get("mem_id")
     except FrontmatterError:
         return None
     return None if value is None else str(value)

@@ -145,9 +145,7 @@ def _double(key: str) -> str:
 def _report(plan: Plan, writer: Writer, *, vault: Path, remove_orphans: bool) -> PublishReport:
     doubles = (LeftAlone(plan.vault_path(path), "double", _double(key)) for path, key in plan.found.doubles)
     left = (
-        LeftAlone(
-            plan.vault_path(step.present.path if step.present else step.note.place.path), step.status, step.reason
-        )
+        LeftAlone(plan.vault_path(writer.path_of(step.note.key)), step.status, step.reason)
         for step in writer.done
         if step.status in LEFT_ALONE
     )
@@ -157,8 +155,8 @@ def _report(plan: Plan, writer: Writer, *, vault: Path, remove_orphans: bool) ->
         unchanged=sum(step.status == "unchanged" and not step.is_moved for step in writer.done),
         removed=writer.removed,
         broken_links=tuple(_broken_links(plan, writer)),
-        moved=sum(step.is_moved and step.status not in LEFT_ALONE for step in writer.done),
-        orphaned=() if remove_orphans else tuple(sorted(plan.vault_path(path) for path in plan.orphans.values())),
+        moved=writer.moved,
+        orphaned=() if remove_orphans else tuple(sorted(plan.vault_path(writer.path_of(key)) for key in plan.orphans)),
         left=(*doubles, *left),
     )
 

@@ -20,6 +20,7 @@ class Writer:
     plan: Plan
     done: list[Step] = field(default_factory=list)
     removed: int = 0
+    moved: int = 0
     _manifest: Manifest = field(init=False)
     _stamps: dict[str, Stamp] = field(init=False)
 
@@ -40,38 +41,52 @@ class Writer:
             self.done.append(self._carry_out(step))
 
     def _carry_out(self, step: Step) -> Step:
-        folder, note = self.plan.folder, step.note
+        folder, place = self.plan.folder, step.note.place
         there = step.present
-        path = note.place.path if there is None else there.path
-        touched = step.data is not None or step.is_moved
-        if touched and folder.stamp(path) != (None if there is None else there.stamp):
-            step = replace(step, status="conflict", data=None, reason="it was changed while publishing")
-        if step.status in LEFT_ALONE:
-            self._keep(step, path)
-            return step
-        if step.is_moved and there is not None:
-            if folder.stamp(note.place.path) is not None:
-                step = replace(step, status="conflict", data=None, reason="its new name is in use")
-                self._keep(step, path)
+        if step.data is not None or step.is_moved:
+            reason = self._obstacle(step)
+            if reason:
+                step = replace(step, status="conflict", data=None, reason=reason)
+                self._keep(step, path=there.path if there is not None else place.path, wanted=None)
                 return step
-            folder.rename(path, note.place.path)
-            self._stamps.pop(path, None)
+        if step.is_moved and there is not None:
+            folder.rename(there.path, place.path)
+            self._stamps.pop(there.path, None)
+            self.moved += 1
+        if step.status in LEFT_ALONE:
+            self._keep(step, path=place.path, wanted=place.wanted)
+            return step
         stamp = there.stamp if there is not None else None
         if step.data is not None:
-            stamp = folder.write(note.place.path, step.data)
-        entry = Entry(note.place.path, note.place.wanted, note.seq, step.content, note.seal, note.shown, step.alone)
+            stamp = folder.write(place.path, step.data)
+        note = step.note
+        entry = Entry(place.path, place.wanted, note.seq, step.content, note.seal, note.shown, step.alone)
         self._manifest.notes[note.key] = entry
         if stamp is not None:
-            self._stamps[note.place.path] = stamp
+            self._stamps[place.path] = stamp
         return step
 
-    def _keep(self, step: Step, path: str) -> None:
-        """A note that is left alone keeps its base; only where it lies is remembered."""
-        entry = self._manifest.notes.get(step.note.key)
-        wanted = step.note.place.wanted if not step.is_moved else ""
-        if entry is None:
-            entry = Entry(path, wanted, 0, content="", managed="", shown="", alone=False)
-        self._manifest.notes[step.note.key] = replace(entry, path=path)
+    def _obstacle(self, step: Step) -> str:
+        """Why the file may not be touched after all, or nothing."""
+        folder, there, path = self.plan.folder, step.present, step.note.place.path
+        if there is not None and folder.stamp(there.path) != there.stamp:
+            return "it was changed while publishing"
+        in_the_way = folder.stamp(path) if there is None or step.is_moved else None
+        if in_the_way is not None and (there is None or in_the_way != there.stamp):  # only its case may change
+            return "its new name is in use"
+        return ""
+
+    def path_of(self, key: str) -> str:
+        """Where a note is now, as in `Entry`."""
+        entry = self._manifest.notes.get(key)
+        return self.plan.found.notes[key].path if entry is None else entry.path
+
+    def _keep(self, step: Step, *, path: str, wanted: str | None) -> None:
+        """A note that is left alone keeps its base; only where it lies is remembered. `wanted` None: as it was."""
+        entry = self._manifest.notes.get(step.note.key) or Entry(path, "", 0, "", managed="", shown="", alone=False)
+        self._manifest.notes[step.note.key] = replace(
+            entry, path=path, wanted=entry.wanted if wanted is None else wanted
+        )
 
     def discard_orphans(self) -> None:
         """Moves the plan's orphans that lie in the folder to the vault's trash; edited ones as well, they are kept."""

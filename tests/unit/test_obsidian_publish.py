@@ -201,6 +201,23 @@ def test_an_edited_property_of_ours_is_left_alone_until_the_store_says_the_same(
     assert state(vault) == before
 
 
+def test_a_tag_of_ours_that_a_person_took_out_stays_out(memory: Memory, vault: Path) -> None:
+    publish(memory, vault)
+    path = note(vault, GATE)
+    path.write_text(path.read_text().replace("  - memory/scout\n", ""))
+    assert publish(memory, vault).written == 0
+    assert frontmatter(path)["tags"] == ["memory"]
+
+
+def test_permissions_of_a_note_are_kept(memory: Memory, vault: Path) -> None:
+    publish(memory, vault)
+    path = note(vault, GATE)
+    path.chmod(0o600)
+    memory.pin("scout", [fact_id(memory, GATE)])
+    publish(memory, vault)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_note_that_a_person_moved_stays_there_and_links_follow(memory: Memory, vault: Path) -> None:
     publish(memory, vault)
     moved = vault / "Memory" / "Important" / "My gate.md"
@@ -449,6 +466,13 @@ def test_without_its_manifest_the_vault_is_recognised_and_nothing_is_rewritten(
     assert path.read_bytes() == whole
 
 
+def test_a_note_with_a_megabyte_of_properties_is_recognised_without_the_manifest(memory: Memory, vault: Path) -> None:
+    memory.remember("scout", "\0" * 1_000_000)
+    publish(memory, vault)
+    (vault / "Memory" / ".graymatter" / "manifest.json").unlink()
+    assert publish(memory, vault).written == 0
+
+
 def test_a_vault_of_a_newer_program_is_refused(memory: Memory, vault: Path) -> None:
     publish(memory, vault)
     (vault / "Memory" / ".graymatter" / "manifest.json").write_text('{"version": 2}')
@@ -600,3 +624,29 @@ def test_what_a_killed_publish_left_behind_is_removed(memory: Memory, vault: Pat
         path.write_text("half")
     publish(memory, vault)
     assert not any(path.exists() for path in left)
+
+
+def test_an_edited_note_that_was_moved_stays_linked(memory: Memory, vault: Path) -> None:
+    publish(memory, vault)
+    path = note(vault, GATE)
+    path.write_text(path.read_text().replace("nine", "ten"))
+    moved = path.rename(path.with_name("mine.md"))
+    for _ in range(2):
+        report = publish(memory, vault)
+        assert (statuses(report), report.broken_links) == ({"mine.md": "edited"}, ())
+    before = state(vault)
+    publish(memory, vault)
+    assert state(vault) == before
+    assert moved.exists()
+
+
+def test_an_edited_note_follows_its_fact_to_another_agent(memory: Memory, vault: Path) -> None:
+    publish(memory, vault)
+    path = note(vault, GATE)
+    path.write_text(path.read_text().replace("nine", "ten"))
+    edited = path.read_bytes()
+    memory.move("scout", [fact_id(memory, GATE)], "porter")
+    for moved in (1, 0):
+        report = publish(memory, vault)
+        assert (statuses(report), report.moved, report.broken_links) == ({path.name: "conflict"}, moved, ())
+    assert (vault / "Memory" / "Facts" / "porter" / path.name).read_bytes() == edited
