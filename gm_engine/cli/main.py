@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from gm_engine.cli.commands import LazyGroup
 from gm_engine.cli.plain import plain
@@ -59,6 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(given: list[str], session: Session) -> int:
     try:
         result = cli.main(args=given, prog_name=PROGRAM, standalone_mode=False, obj=session)
+    except NoArgsIsHelpError as error:
+        sys.stdout.write(f"{error.ctx.get_help()}\n" if error.ctx is not None else "")
+        return EXIT_USAGE
     except click.UsageError as error:
         return _fail(session, given, "usage", _usage_sentence(error), EXIT_USAGE)
     except click.ClickException as error:

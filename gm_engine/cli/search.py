@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -11,7 +11,7 @@ import click
 from gm_engine.cli.payloads import retrieval_payload
 from gm_engine.cli.plain import plain
 from gm_engine.cli.session import Session, current, minute, shared_options
-from gm_engine.errors import EmbeddingFailed, ReadOnlyStore
+from gm_engine.errors import DiskFull, EmbeddingFailed, ReadOnlyStore, StoreBusy
 from gm_engine.records import CONFIDENCE_LABELS, Confidence, Coverage, JsonValue, Receipt, Retrieval
 
 if TYPE_CHECKING:
@@ -77,15 +77,16 @@ def recall(
 @contextmanager
 def _opened(session: Session, agent: str, *, preview: bool) -> Iterator[tuple[Memory, bool]]:
     """The store, with the namespace's pending texts embedded; a store that can't be written is only read."""
-    try:
-        with session.writing() as memory:
-            # A model that fails is the recall's to report: keyword and recency answer without it.
-            with suppress(EmbeddingFailed):
-                memory.embed_pending(agent, limit=_PENDING_LIMIT)
-            yield memory, preview
-    except ReadOnlyStore:
-        with session.reading() as memory:
-            yield memory, True
+    with ExitStack() as stack:
+        try:
+            memory = stack.enter_context(session.writing())
+        except ReadOnlyStore:
+            yield stack.enter_context(session.reading()), True
+            return
+        # What fails here is no reason not to answer: keyword and recency do without vectors, and the coverage says so.
+        with suppress(EmbeddingFailed, StoreBusy, DiskFull):
+            memory.embed_pending(agent, limit=_PENDING_LIMIT)
+        yield memory, preview
 
 
 def _payload(agent: str, query: str, texts: list[str], *, receipts: tuple[Receipt, ...] | None) -> dict[str, JsonValue]:

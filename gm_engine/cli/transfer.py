@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol
 
 import click
 
 from gm_engine.cli.payloads import import_payload
 from gm_engine.cli.plain import plain
-from gm_engine.cli.session import current, finish_index, shared_options
+from gm_engine.cli.session import Session, current, finish_index, shared_options
 from gm_engine.errors import NotFound
-from gm_engine.progress import CancelToken, Progress
-from gm_engine.records import Counts, JsonValue, Skipped
+from gm_engine.progress import CancelToken, Progress, no_progress
+from gm_engine.records import Counts, ImportReport, JsonValue, Skipped
 
 if TYPE_CHECKING:
     from gm_engine.memory import Memory
@@ -50,18 +51,34 @@ def import_(path: Path, *, dry_run: bool, no_wait: bool) -> None:
     session = current()
     if not path.exists():
         raise NotFound(f"There is no file {path}.", path=str(path))
-    with session.writing(create=True) as memory, session.progress() as progress:
-        if dry_run:
-            report = memory.import_preview(path, progress=progress)
-        else:
-            report = memory.import_store(path, progress=progress)
-            if not no_wait:
-                finish_index(memory, progress)
+    with session.progress() as progress:
+        report = _preview(session, path, progress) if dry_run else _apply(session, path, progress, wait=not no_wait)
     lines = [
         f"{'would import' if dry_run else 'imported'} {_counts(report.imported)}",
         f"found {_counts(report.found)} in {plain(report.source)}",
     ]
     session.answer(import_payload(report), [*lines, *_skip_lines(report.skipped)])
+
+
+def _preview(session: Session, path: Path, progress: Progress) -> ImportReport:
+    """What an import would bring. Where there is no store yet, none is made for asking."""
+    from gm_engine.memory import Memory
+
+    if session.has_store:
+        with session.reading() as memory:
+            return memory.import_preview(path, progress=progress)
+    with TemporaryDirectory(prefix="graymatter-") as empty, Memory.open(empty, background=False) as memory:
+        return memory.import_preview(path, progress=progress)
+
+
+def _apply(session: Session, path: Path, progress: Progress, *, wait: bool) -> ImportReport:
+    if not session.has_store:
+        _preview(session, path, no_progress)  # a file that is refused leaves no empty store behind
+    with session.writing(create=True) as memory:
+        report = memory.import_store(path, progress=progress)
+        if wait:
+            finish_index(memory, progress)
+    return report
 
 
 def _counts(counts: Counts) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from gm_engine import Memory
 from gm_engine.cli.plain import plain
+from gm_engine.errors import EmbeddingFailed
 from gm_engine.records import BALANCED_WEIGHTS, Origin, SignalWeights, SourceRef
 from tests.fakes.clock import FrozenClock
 from tests.fakes.command_line import run
@@ -234,3 +235,39 @@ def test_json_keeps_every_character_as_it_is(store: Path) -> None:
     run("remember", "u", "-", "--data-dir", store, stdin=text.encode())
     answer = run("list", "u", "--json", "--data-dir", store)
     assert json.loads(answer.out)[0]["text"] == text
+
+
+@pytest.mark.parametrize("arguments", [["--dry-run"], []])
+def test_asking_what_an_import_would_bring_and_a_refused_import_make_no_store(
+    tmp_path: Path, arguments: list[str]
+) -> None:
+    (tmp_path / "x.db").write_bytes(b"no store")
+    refused = run("--data-dir", tmp_path / "s", "--json", "import", tmp_path / "x.db", *arguments)
+    assert (refused.code, refused.error["code"]) == (1, "import_refused")
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_dry_run_says_what_the_import_then_does(tmp_path: Path) -> None:
+    fixture = Path(__file__).parent.parent / "fixtures" / "graymatter" / "memories.json"
+    foreseen = run("--data-dir", tmp_path / "s", "--json", "import", fixture, "--dry-run").json
+    assert not (tmp_path / "s").exists()
+    assert run("--data-dir", tmp_path / "s", "--json", "import", fixture, "--no-wait").json == foreseen
+    again = run("--data-dir", tmp_path / "s", "--json", "import", fixture, "--dry-run").json
+    assert (again["imported"]["facts"], again["found"]["facts"]) == (0, 200)
+
+
+def test_without_a_command_the_help_is_printed() -> None:
+    assert (run().code, run().out) == (2, run("--help").out)
+
+
+def test_a_model_that_fails_leaves_words_and_recency(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gm_engine.embedding.minilm import MiniLM
+
+    def fail(*_: object) -> None:
+        raise EmbeddingFailed("no model here")
+
+    monkeypatch.setattr(MiniLM, "embed", fail)
+    answer = run("recall", "ops", "rollbacks", "--json", "--coverage", "--data-dir", store)
+    assert answer.json["facts"][0] == "Rollbacks take five minutes."
+    assert answer.json["coverage"]["vector_path"] == "none"
+    assert answer.json["coverage"]["reason"]
