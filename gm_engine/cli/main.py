@@ -61,21 +61,29 @@ def _run(given: list[str], session: Session) -> int:
     try:
         result = cli.main(args=given, prog_name=PROGRAM, standalone_mode=False, obj=session)
     except NoArgsIsHelpError as error:
-        sys.stdout.write(f"{error.ctx.get_help()}\n" if error.ctx is not None else "")
+        sys.stdout.write(f"{error.message}\n")
         return EXIT_USAGE
-    except click.UsageError as error:
-        return _fail(session, given, "usage", _usage_sentence(error), EXIT_USAGE)
-    except click.ClickException as error:
-        return _fail(session, given, "error", error.format_message(), EXIT_ERROR)
-    except (click.Abort, KeyboardInterrupt):
-        return _fail(session, given, Cancelled.code, "Interrupted; what was finished before is kept.", EXIT_INTERRUPTED)
-    except GrayMatterError as error:
-        return _fail(session, given, error.code, error.message, exit_code(error))
     except BrokenPipeError:
         raise
-    except OSError as error:
-        return _fail(session, given, "io_error", str(error), EXIT_ERROR)
+    except (click.ClickException, click.Abort, KeyboardInterrupt, GrayMatterError, OSError) as error:
+        return _fail(session, given, error)
     return result if isinstance(result, int) else EXIT_OK
+
+
+def _told(error: BaseException) -> tuple[str, str, int]:
+    """The stable code, the sentence and the exit code of an expected failure."""
+    match error:
+        case click.UsageError():
+            where = error.ctx.command_path if error.ctx is not None else PROGRAM
+            return "usage", f"{error.format_message()} See `{where} --help`.", EXIT_USAGE
+        case click.ClickException():
+            return "error", error.format_message(), EXIT_ERROR
+        case GrayMatterError():
+            return error.code, error.message, exit_code(error)
+        case OSError():
+            return "io_error", str(error), EXIT_ERROR
+        case _:
+            return Cancelled.code, "Interrupted; what was finished before is kept.", EXIT_INTERRUPTED
 
 
 def exit_code(error: GrayMatterError) -> int:
@@ -91,13 +99,8 @@ def exit_code(error: GrayMatterError) -> int:
             return EXIT_ERROR
 
 
-def _usage_sentence(error: click.UsageError) -> str:
-    sentence = error.format_message()
-    where = error.ctx.command_path if error.ctx is not None else PROGRAM
-    return f"{sentence} See `{where} --help`."
-
-
-def _fail(session: Session, given: list[str], code: str, message: str, exit_with: int) -> int:
+def _fail(session: Session, given: list[str], error: BaseException) -> int:
+    code, message, exit_with = _told(error)
     asked = given[: given.index("--")] if "--" in given else given
     if session.json or "--json" in asked:
         line = json.dumps({"error": {"code": code, "message": message}}, ensure_ascii=False)
