@@ -143,5 +143,9 @@ def _report_line(key: str, value: JsonValue) -> str:
     name = key.replace("_", " ")
     if not isinstance(value, list):
         return f"{name}: {plain(str(value))}"
-    shown = "".join(f"\n  {plain(str(item))}" for item in value[:_SHOWN_SKIPS])
+    shown = "".join(f"\n  {plain(_item(item))}" for item in value[:_SHOWN_SKIPS])
     return f"{name}: {len(value)}{shown}"
+
+
+def _item(value: JsonValue) -> str:
+    return " · ".join(str(part) for part in value.values()) if isinstance(value, dict) else str(value)
