@@ -98,6 +98,12 @@ def read_contents(memory: Memory, *, progress: Progress, cancel: CancelToken) ->
     )
 
 
+def state_of(memory: Memory) -> str:
+    """A name for the journalled state of the store that no other state of any store has; empty without a journal."""
+    entries = memory.journal(limit=1)
+    return f"{entries[0].seq}-{entries[0].group_id}-{entries[0].at_ns}" if entries else ""
+
+
 def _frozen(lists: Mapping[str, list[_T]]) -> dict[str, tuple[_T, ...]]:
     return {key: tuple(items) for key, items in lists.items()}
 

@@ -28,11 +28,14 @@ def find_notes(
     folder: Folder, scan: Scan, manifest: Manifest, stamps: Mapping[str, Stamp], *, cancel: CancelToken
 ) -> Found:
     """Finds the notes. A file whose stamp is the remembered one is not read. Raises `Cancelled`."""
-    by_key = {path_key(path): path for path in scan.files}
+    by_key: dict[str, str] = {}
     notes: dict[str, Present] = {}
     claimed: set[str] = set()
     for key, entry in manifest.notes.items():
-        path = entry.path if entry.path in scan.files else by_key.get(path_key(entry.path))
+        path: str | None = entry.path
+        if entry.path not in scan.files:  # moved, or spelt otherwise by the file system
+            by_key = by_key or {path_key(path): path for path in scan.files}
+            path = by_key.get(path_key(entry.path))
         if path is None or path in claimed:
             continue
         stamp = scan.files[path]

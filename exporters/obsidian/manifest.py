@@ -59,10 +59,15 @@ class Stamp:
 
 @dataclass(slots=True)
 class Manifest:
-    """The notes by `mem_id`, the names of agents by agent id."""
+    """The notes by `mem_id`, the names of agents by agent id.
+
+    `complete` names the state of the store and the rendering that the notes show without exception: nothing was left
+    alone, orphaned or broken. It is empty otherwise.
+    """
 
     notes: dict[str, Entry] = field(default_factory=dict)
     agents: dict[str, AgentNames] = field(default_factory=dict)
+    complete: str = ""
 
     def dump(self, seq: int) -> bytes:
         """The manifest as JSON, one note a line, the same bytes for the same content. `seq` is the store's last."""
@@ -70,7 +75,8 @@ class Manifest:
             json.dumps({"id": key, **asdict(entry)}, ensure_ascii=False) for key, entry in sorted(self.notes.items())
         )
         agents = {key: asdict(names) for key, names in sorted(self.agents.items())}
-        head = json.dumps({"version": _VERSION, "seq": seq, "agents": agents}, ensure_ascii=False)[:-1]
+        record = {"version": _VERSION, "seq": seq, "complete": self.complete, "agents": agents}
+        head = json.dumps(record, ensure_ascii=False)[:-1]
         return f'{head}, "notes": [\n{notes}\n]}}\n'.encode()
 
 
@@ -87,6 +93,7 @@ def load_manifest(data: bytes | None) -> Manifest:
         return Manifest(
             notes={note.pop("id"): Entry(**note) for note in record.get("notes", [])},
             agents={key: AgentNames(**names) for key, names in record.get("agents", {}).items()},
+            complete=str(record.get("complete", "")),
         )
     except (TypeError, KeyError, AttributeError):
         return Manifest()

@@ -14,6 +14,7 @@ from exporters.obsidian.text import block_id, inline, is_unsafe, quote, visible
 from gm_engine import Edge, Entity, Fact
 from gm_engine.clock import format_ns
 
+RENDERING = 1  # goes up with every change of what a note looks like: published notes are then compared anew
 TAG = "memory"
 FACT_KINDS = ("fact", "alias")
 OUR_KEYS = (

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from exporters.obsidian.compare import Step, compare
-from exporters.obsidian.contents import read_contents
+from exporters.obsidian.contents import read_contents, state_of
 from exporters.obsidian.finding import Found, find_notes
 from exporters.obsidian.folder import Folder, Scan
 from exporters.obsidian.layout import Layout, fact_key, in_vault, lay_out
 from exporters.obsidian.manifest import FILES, MANIFEST, Manifest, Stamp, load_files, load_manifest
 from exporters.obsidian.maps import render_all
-from exporters.obsidian.notes import Renderer
+from exporters.obsidian.notes import RENDERING, Renderer
 from gm_engine import CancelToken, Memory, Progress
 
 _EVERY = 64
@@ -21,8 +21,10 @@ _EVERY = 64
 class Plan:
     """One step a note, in the order of writing.
 
+    `untouched` counts notes that are known to be up to date without a look at the store; there are no steps then.
     `orphans` maps ids of notes whose fact is retired or whose record is gone to their paths (as in `Entry`). `seq` is
-    the store's last journal seq when it was read. `manifest` and `stamps` are as they were found.
+    the store's last journal seq when it was read, `state` names that state and the rendering. `manifest` and `stamps`
+    are as they were found.
     """
 
     folder: Folder
@@ -34,6 +36,8 @@ class Plan:
     steps: tuple[Step, ...]
     orphans: dict[str, str]
     seq: int
+    state: str
+    untouched: int = 0
 
     def vault_path(self, path: str) -> str:
         """A path as in `Entry` as a path from the vault's root."""
@@ -50,8 +54,13 @@ def make_plan(
     manifest = load_manifest(folder.read(MANIFEST))
     stamps = load_files(folder.read(FILES))
     scan = folder.scan()
-    contents = read_contents(memory, progress=progress, cancel=cancel)
     found = find_notes(folder, scan, manifest, stamps, cancel=cancel)
+    store = state_of(memory)
+    state = store and f"{store}-{RENDERING}"
+    if _is_up_to_date(manifest, stamps, found, state):
+        seq, notes = memory.last_seq(), len(manifest.notes)
+        return Plan(folder, scan, Layout(folder.name), found, manifest, stamps, (), {}, seq, state, notes)
+    contents = read_contents(memory, progress=progress, cancel=cancel)
     present = {key: note.path for key, note in found.notes.items()}
     retired = [key for fact in contents.facts.values() if fact.is_superseded and (key := fact_key(fact.id)) in present]
     orphans = {key: present[key] for key in retired}
@@ -69,4 +78,14 @@ def make_plan(
         there = found.notes.get(note.key)
         known = stamps.get(there.path) if there is not None else None
         steps.append(compare(note, folder, there, known=known, entry=manifest.notes.get(note.key)))
-    return Plan(folder, scan, layout, found, manifest, stamps, tuple(steps), orphans, contents.seq)
+    return Plan(folder, scan, layout, found, manifest, stamps, tuple(steps), orphans, contents.seq, state)
+
+
+def _is_up_to_date(manifest: Manifest, stamps: dict[str, Stamp], found: Found, state: str) -> bool:
+    """Whether every note is as it was written from this very state of the store, and none came or went."""
+    if not state or manifest.complete != state or found.doubles or found.notes.keys() != manifest.notes.keys():
+        return False
+    return all(
+        there.path == manifest.notes[key].path and there.stamp == stamps.get(there.path)
+        for key, there in found.notes.items()
+    )

@@ -101,9 +101,10 @@ def publish(
         except GrayMatterError:
             writer.save_what_can_be_saved()
             raise
-        writer.save()
         progress(len(plan.steps), len(plan.steps), "Checking links")
-        return _report(plan, writer, vault=vault, remove_orphans=remove_orphans)
+        report = _report(plan, writer, vault=vault, remove_orphans=remove_orphans)
+        writer.save(is_complete=not (report.left or report.orphaned or report.broken_links))
+        return report
 
 
 def preview(
@@ -121,6 +122,8 @@ def preview(
     place = open_folder(vault, folder, create=False)
     plan = make_plan(memory, place, progress=progress, cancel=cancel or CancelToken())
     items = [_item(plan, step) for step in plan.steps]
+    if plan.untouched:
+        items = [PlanItem("unchanged", plan.vault_path(entry.path)) for entry in plan.manifest.notes.values()]
     items += [PlanItem("orphaned", plan.vault_path(path)) for path in plan.orphans.values()]
     items += [PlanItem("conflict", plan.vault_path(path), reason=_double(key)) for path, key in plan.found.doubles]
     return ExportPlan(str(vault), tuple(sorted(items, key=lambda item: (item.path, item.status))))
@@ -152,7 +155,7 @@ def _report(plan: Plan, writer: Writer, *, vault: Path, remove_orphans: bool) ->
     return PublishReport(
         vault=str(vault),
         written=sum(step.data is not None for step in writer.done),
-        unchanged=sum(step.status == "unchanged" and not step.is_moved for step in writer.done),
+        unchanged=plan.untouched + sum(step.status == "unchanged" and not step.is_moved for step in writer.done),
         removed=writer.removed,
         broken_links=tuple(_broken_links(plan, writer)),
         moved=writer.moved,
@@ -163,6 +166,8 @@ def _report(plan: Plan, writer: Writer, *, vault: Path, remove_orphans: bool) ->
 
 def _broken_links(plan: Plan, writer: Writer) -> Iterator[BrokenLink]:
     """Every link of the notes that are as we wrote them, against the files that are there now."""
+    if plan.untouched:
+        return
     folder = plan.folder
     paths = [f"{folder.name}/{path}" for path in folder.scan().files]
     paths += [note.path[1:] for note in plan.found.notes.values() if note.path.startswith("/")]

@@ -25,7 +25,8 @@ class Writer:
     _stamps: dict[str, Stamp] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._manifest = Manifest(dict(self.plan.manifest.notes), dict(self.plan.layout.agents))
+        agents = {**self.plan.manifest.agents, **self.plan.layout.agents}
+        self._manifest = Manifest(dict(self.plan.manifest.notes), agents)
         self._stamps = {
             entry.path: stamp
             for entry in self.plan.manifest.notes.values()
@@ -98,10 +99,15 @@ class Writer:
             self._stamps.pop(path, None)
             self.removed += 1
 
-    def save(self) -> None:
-        """Brings the notes to the disk, then the manifest; files that would not change are not written."""
-        folder = self.plan.folder
-        unchanged = self._manifest == self.plan.manifest
+    def save(self, *, is_complete: bool = False) -> None:
+        """Brings the notes to the disk, then the manifest; files that would not change are not written.
+
+        `is_complete`: the notes show the store without exception.
+        """
+        folder, found = self.plan.folder, self.plan.manifest
+        unchanged = self._manifest.notes == found.notes and self._manifest.agents == found.agents
+        unchanged = unchanged and bool(found.complete) == is_complete
+        self._manifest.complete = self.plan.state if is_complete else ""
         folder.sync()
         if not unchanged:
             folder.write(MANIFEST, self._manifest.dump(self.plan.seq))
