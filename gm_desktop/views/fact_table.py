@@ -34,6 +34,7 @@ class FactTable(QTableView):
         self._anchor: tuple[str, int] | None = None
         self._current_id: str | None = None
         self._is_syncing = False
+        self._was_reset = False
         self._set_up(theme)
         self._wire()
         self._fit_columns()
@@ -54,6 +55,8 @@ class FactTable(QTableView):
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
         header = self.horizontalHeader()
+        # with the table's own, painting the header asks every row whether a whole column is selected
+        header.setSelectionModel(QItemSelectionModel(self._table, header))
         header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         header.setSectionResizeMode(TEXT, QHeaderView.ResizeMode.Stretch)
@@ -68,6 +71,7 @@ class FactTable(QTableView):
     def _wire(self) -> None:
         self._table.about_to_change.connect(self._keep_place)
         self._table.changed.connect(self._return_to_place)
+        self._table.modelReset.connect(self._on_reset)
         self.selectionModel().selectionChanged.connect(self._on_selected)
         self.selectionModel().currentRowChanged.connect(self._on_current)
         self._viewmodel.selection_changed.connect(self._show_selection)
@@ -137,6 +141,9 @@ class FactTable(QTableView):
         at_top = offset == 0 or row >= len(self._table.ids)
         self._anchor = None if at_top else (self._table.id_at(row), offset % ROW_HEIGHT)
 
+    def _on_reset(self) -> None:
+        self._was_reset = True
+
     def _return_to_place(self) -> None:
         if self._anchor is not None:
             row = self._table.row_of(self._anchor[0])
@@ -147,7 +154,9 @@ class FactTable(QTableView):
         if current is not None:
             self._set_current(current)
         self._is_syncing = False
-        self._show_selection()
+        if self._was_reset:  # rows that come and go keep the view's selection by themselves
+            self._was_reset = False
+            self._show_selection()
 
     # columns
 
