@@ -142,7 +142,7 @@ class App(QObject):
             new_store=self.flow.choose_new,
             open_store=self.flow.choose_existing,
             open_demo=self.flow.open_demo,
-            close_store=self.host.close_store,
+            close_store=self.flow.close,
             import_file=self.flow.choose_import,
             close_window=self._close_window,
             undo=self.undo.undo,

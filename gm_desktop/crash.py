@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import platform
 import sys
@@ -10,12 +11,14 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from traceback import format_exception
 from types import TracebackType
+from typing import TextIO
 
 from PySide6.QtCore import QObject, Signal, qVersion
 
 from gm_engine.version import __version__
 
 LOG_NAME = "desktop.log"
+FATAL_NAME = "fatal.log"
 REPORT_NAME = "last-crash.txt"
 LOG_BYTES, LOG_FILES = 1_000_000, 3
 TAIL_LINES = 60
@@ -23,23 +26,48 @@ TAIL_LINES = 60
 log = logging.getLogger("graymatter")
 
 
+class _Fatal:
+    """Where the stacks of a hard crash go (a damaged index can end the process without an exception)."""
+
+    def __init__(self) -> None:
+        self._file: TextIO | None = None
+
+    def open_in(self, log_dir: Path) -> None:
+        self.close()
+        if faulthandler.is_enabled():  # whoever runs us wants the stacks
+            return
+        self._file = (log_dir / FATAL_NAME).open("a", encoding="utf-8")
+        faulthandler.enable(self._file)
+
+    def close(self) -> None:
+        if self._file is not None:
+            faulthandler.disable()
+            self._file.close()
+            self._file = None
+
+
+_FATAL = _Fatal()
+
+
 def start_log(log_dir: Path) -> Path | None:
     """Logs to `log_dir`/desktop.log, in three files of 1 MB at most. None when the directory can't be written."""
     path = log_dir / LOG_NAME
+    stop_log()
     try:
         log_dir.mkdir(parents=True, exist_ok=True)
         handler = RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8", delay=False)
     except OSError:
         return None
+    _FATAL.open_in(log_dir)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(threadName)s %(message)s"))
-    stop_log()
     log.addHandler(handler)
     log.setLevel(logging.INFO)
     return path
 
 
 def stop_log() -> None:
-    """Closes the log file."""
+    """Closes the log files."""
+    _FATAL.close()
     for handler in list(log.handlers):
         log.removeHandler(handler)
         handler.close()

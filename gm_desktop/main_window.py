@@ -28,7 +28,7 @@ from gm_desktop.widgets.rail import NavigationRail
 from gm_desktop.widgets.toasts import ToastStack
 
 MENUS = ("File", "Edit", "View", "Go", "Help")
-INSPECTOR_WIDTH = 328
+INSPECTOR_WIDTH = 320
 MIN_PAGE_WIDTH = 420
 TITLE_BAR = 40  # room for what the window manager adds
 

@@ -50,7 +50,7 @@ class Preferences:
     def inspector_width(self) -> int:
         """Width of the inspector in pixels; 0 while it is closed."""
         text = self._text("window/inspector")
-        return int(text) if text.isdecimal() else 328
+        return int(text) if text.isdecimal() else 320
 
     @inspector_width.setter
     def inspector_width(self, width: int) -> None:

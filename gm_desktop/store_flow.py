@@ -54,11 +54,18 @@ class StoreFlow(QObject):
 
     def choose_new(self) -> None:
         """Asks for a folder and makes a store there, with the balanced profile."""
-        self._ask_folder(tr("Choose a folder for the new store"), self.open_new)
+        if self._is_free():
+            self._ask_folder(tr("Choose a folder for the new store"), self.open_new)
 
     def choose_existing(self) -> None:
         """Asks for the folder of a store."""
-        self._ask_folder(tr("Choose the folder of a store"), self.open_existing)
+        if self._is_free():
+            self._ask_folder(tr("Choose the folder of a store"), self.open_existing)
+
+    def close(self) -> None:
+        """Closes the store, unless a task still works on it."""
+        if self._is_free():
+            self._host.close_store()
 
     def open_new(self, data_dir: Path) -> None:
         """Makes a store in `data_dir`, or opens the one that is there."""
@@ -89,6 +96,8 @@ class StoreFlow(QObject):
     def open_demo(self, data_dir: Path | None = None) -> None:
         """Opens the demo, building it first where it does not exist yet."""
         target = data_dir or demo_data_dir()
+        if not self._is_free():
+            return
         if holds_store(target):
             self._host.open_store(target)
             return
@@ -159,6 +168,14 @@ class StoreFlow(QObject):
         viewmodel.changed.connect(told)
         viewmodel.look()
         dialog.open()
+
+    def _is_free(self) -> bool:
+        """Whether the store can be let go of; else says why not."""
+        running = self._host.tasks.running
+        if running:
+            text = tr("{task} is still running. Wait for it or cancel it first.", task=running[0].title)
+            self._notices.show(text, level="warning")
+        return not running
 
     def _ask_folder(self, title: str, then: Callable[[Path], None]) -> None:
         dialog = QFileDialog(self._window(), title)

@@ -85,6 +85,7 @@ class TextPane(QPlainTextEdit):
         if self._most_px is not None:
             height = self.sizeHint().height()
             policy = Qt.ScrollBarPolicy
+            self.setHorizontalScrollBarPolicy(policy.ScrollBarAlwaysOff)  # long words wrap, too
             is_cut = height >= self._most_px
             self.setVerticalScrollBarPolicy(policy.ScrollBarAsNeeded if is_cut else policy.ScrollBarAlwaysOff)
             if height != self.height():

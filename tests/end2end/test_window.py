@@ -25,7 +25,7 @@ pytestmark = [
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 90.0
 LOOK_EVERY_S = 0.2
-INSPECTOR = 328
+INSPECTOR = 320
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def test_a_person_finds_out_why_corrects_takes_back_and_publishes(window: Window
     window.press("ctrl+4")
     window.write(str(vault))
     window.press("Return")
-    until(lambda: (vault / "Memory" / "Memory.md").is_file(), "the vault has an index")
+    until((vault / "Memory" / "Memory.md").is_file, "the vault has an index")
 
     window.press("ctrl+q")
     assert window.process.wait(PATIENCE_S) == 0

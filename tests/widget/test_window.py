@@ -40,6 +40,10 @@ def _button(parent: QWidget, text: str) -> QPushButton:
     return found[0]
 
 
+def _shows(parent: QWidget, text: str) -> bool:
+    return any(each.text() == text and each.isVisibleTo(parent) for each in parent.findChildren(QPushButton))
+
+
 def _dialog(app: App, kind: type[QDialog]) -> QDialog:
     found = [each for each in app.window.findChildren(kind) if each.isVisible()]
     assert len(found) == 1
@@ -195,9 +199,9 @@ def test_a_dropped_file_is_looked_into_and_imported(open_app: App, qtbot: QtBot,
     _drop(open_app, export)
     qtbot.waitUntil(lambda: open_app.window.findChild(ImportDialog) is not None)
     dialog = _dialog(open_app, ImportDialog)
-    qtbot.waitUntil(lambda: any(each.text() == "Import" for each in dialog.findChildren(QPushButton)))
+    qtbot.waitUntil(lambda: _shows(dialog, "Import"))
     _button(dialog, "Import").click()
-    qtbot.waitUntil(lambda: any(each.text() == "Show memory" for each in dialog.findChildren(QPushButton)))
+    qtbot.waitUntil(lambda: _shows(dialog, "Show memory"))
     counted: list[int] = []
     open_app.host.read(lambda memory: memory.stats("imported").fact_count, counted.append)
     qtbot.waitUntil(lambda: counted == [5])
@@ -319,3 +323,15 @@ def _drop(app: App, path: Path) -> None:
             Qt.KeyboardModifier.NoModifier,
         )
     )
+
+
+def test_a_store_is_not_let_go_of_while_a_task_works_on_it(open_app: App, qtbot: QtBot) -> None:
+    release = threading.Event()
+    task = open_app.host.run_task("Long work", lambda memory, progress, cancel: release.wait(30), lambda _: None)
+    open_app.actions.run("store.close")
+    assert open_app.host.is_open
+    assert "Long work is still running" in open_app.window.toasts.texts()[-1]
+    with qtbot.waitSignal(task.ended):
+        release.set()
+    open_app.actions.run("store.close")
+    assert open_app.window.page_id is None
