@@ -44,6 +44,7 @@ class Config:
     min_relevance: float | None = None
     confidence_weight: float | None = None
     vector_path: Literal["auto", "exact"] | None = None
+    graph_hints: bool = False
 
     def __post_init__(self) -> None:
         if self.signal_weights is not None:

@@ -70,7 +70,7 @@ class Memory:
     def __init__(self, ledger: Ledger, *, config: Config, embedder: Embedder | None, origin: Origin) -> None:
         self._ledger = ledger
         self._origin = origin
-        self._search = Search(ledger, config=config, embedder=embedder)
+        self._search = Search(ledger, config=config, embedder=embedder, origin=origin)
         self._process_id: str | None = None
         self.checkpoints = Checkpoints(ledger, origin=origin)
         self.graph = Graph(ledger)

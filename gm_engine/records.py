@@ -257,7 +257,10 @@ class ConfidenceRanking:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Why one fact came back. `matched_terms` are the stemmed words that query and text share (never on the wire)."""
+    """Why one fact came back. `matched_terms` are the stemmed words that query and text share (never on the wire).
+
+    `kg_links` are the ids of the entities that the text mentions, where graph hints are on.
+    """
 
     fact: Fact
     age_days: float
@@ -268,6 +271,7 @@ class Receipt:
     matched_terms: tuple[str, ...] = ()
     similarity: float | None = None
     keyword_score: float | None = None
+    kg_links: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ Ranking, vectors and the model are loaded with the first recall, so that a progr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from threading import RLock
@@ -18,12 +19,13 @@ from gm_engine.config import (
     check_signal_weights,
 )
 from gm_engine.embedding.embedder import Embedder
-from gm_engine.errors import DiskFull, StoreBusy
+from gm_engine.errors import DiskFull, ReadOnlyStore, StoreBusy
 from gm_engine.progress import CancelToken, Progress
 from gm_engine.records import (
     Confidence,
     Coverage,
     Fact,
+    Origin,
     RecallExplainResult,
     RecallResult,
     SignalWeights,
@@ -31,7 +33,8 @@ from gm_engine.records import (
     VectorStatus,
 )
 from gm_engine.store.database import Ledger
-from gm_engine.store.facts import check_agent_id, check_label, touch
+from gm_engine.store.facts import check_agent_id, check_label
+from gm_engine.store.recalls import record_recalls
 from gm_engine.store.settings import load_settings
 
 if TYPE_CHECKING:
@@ -49,6 +52,7 @@ class RecallOptions(TypedDict, total=False):
 
     `preview` counts nothing (the default counts); `as_of_ns` recalls from the store as it stood then and counts
     nothing either. `signal_weights`, `coverage_gate` and `min_relevance` are what-if options, meant for previews.
+    `origin` says who asks, where one program asks for many; the day's recalls are counted by client.
     """
 
     top_k: int | None
@@ -59,13 +63,15 @@ class RecallOptions(TypedDict, total=False):
     signal_weights: SignalWeights | None
     coverage_gate: float | None
     min_relevance: float | None
+    origin: Origin | None
 
 
 class Search:
     """Recall and indexing of one open store; see the verbs of `Memory`."""
 
-    def __init__(self, ledger: Ledger, *, config: Config, embedder: Embedder | None) -> None:
+    def __init__(self, ledger: Ledger, *, config: Config, embedder: Embedder | None, origin: Origin) -> None:
         self._ledger = ledger
+        self._origin = origin
         self._config = config
         self._embedder = embedder
         self._lock = RLock()
@@ -75,13 +81,13 @@ class Search:
     def recall(self, agent_id: str, query: str, options: RecallOptions) -> RecallResult:
         """See `Memory.recall`."""
         ranking = self._loaded_ranker().recall(self.request(agent_id, query, options))
-        self._count(ranking.facts(), options)
-        return RecallResult(ranking.facts(), ranking.coverage, ranking.feedback, ranking.retrieval)
+        self._count(agent_id, [ranking.facts()], options)
+        return RecallResult(ranking.facts(), ranking.coverage, ranking.feedback, ranking.retrieval, ranking.hints)
 
     def recall_explain(self, agent_id: str, query: str, options: RecallOptions) -> RecallExplainResult:
         """See `Memory.recall_explain`."""
         ranking = self._loaded_ranker().recall(self.request(agent_id, query, options))
-        self._count(ranking.facts(), options)
+        self._count(agent_id, [ranking.facts()], options)
         return RecallExplainResult(ranking.receipts(), ranking.coverage, ranking.feedback, ranking.retrieval)
 
     def recall_all(self, agent_id: str, query: str, options: RecallOptions) -> RecallResult:
@@ -89,10 +95,10 @@ class Search:
         from gm_engine.ranking.recall import shared_request
         from gm_engine.ranking.shared import merge_namespaces
 
-        request = self.request(agent_id, query, options)
+        request = replace(self.request(agent_id, query, options), graph_hints=False)
         own, shared = self._loaded_ranker().recall_both(request, shared_request(request))
         facts = merge_namespaces(own.facts(), shared.facts(), top_k=request.wanted)
-        self._count(facts, options)
+        self._count(agent_id, [facts], options)
         return RecallResult(facts, _both(own.coverage, shared.coverage), own.feedback, own.retrieval)
 
     def batch_recall(self, agent_id: str, queries: Sequence[str], options: RecallOptions) -> tuple[BatchResult, ...]:
@@ -101,8 +107,7 @@ class Search:
 
         first = self.request(agent_id, "", options)
         results = batch_recall(self._loaded_ranker(), [replace(first, query=query) for query in queries])
-        for result in results:
-            self._count(result.facts, options)
+        self._count(agent_id, [result.facts for result in results if result.error is None], options)
         return results
 
     def explain_missing(self, agent_id: str, query: str, fact_id: str, options: RecallOptions) -> MissingReport:
@@ -122,15 +127,22 @@ class Search:
     def _now_ns(self) -> int:
         return self._ledger.clock.now_ns()
 
-    def _count(self, facts: Sequence[Fact], options: RecallOptions) -> None:
+    def _count(self, agent_id: str, answers: Sequence[Sequence[Fact]], options: RecallOptions) -> None:
         """Counters are bookkeeping: they wait for the writer 50 ms at most and never fail a recall."""
-        ids = [fact.id for fact in facts]
-        if not ids or self._ledger.read_only or options.get("preview") or options.get("as_of_ns") is not None:
+        if not answers or self._ledger.read_only or options.get("preview") or options.get("as_of_ns") is not None:
             return
+        asker = options.get("origin") or self._origin
         try:
             with self._ledger.bookkeep(timeout_s=_COUNTING_TIMEOUT_S) as connection:
-                touch(connection, ids, at_ns=self._now_ns())
-        except (StoreBusy, DiskFull):
+                record_recalls(
+                    connection,
+                    Counter(fact.id for facts in answers for fact in facts),
+                    agent_id=agent_id,
+                    client=asker.client or asker.channel,
+                    recalls=len(answers),
+                    at_ns=self._now_ns(),
+                )
+        except (StoreBusy, DiskFull, ReadOnlyStore):
             return
 
     def _loaded_ranker(self) -> Ranker:
@@ -222,6 +234,7 @@ def resolve(
         now_ns=now_ns,
         language=settings.language,
         confidence_given=label is not None or weight is not None,
+        graph_hints=config.graph_hints,
     )
 
 

@@ -7,17 +7,28 @@ from dataclasses import dataclass
 
 from gm_engine.errors import GrayMatterError
 from gm_engine.ranking.recall import Ranker, RecallRequest
-from gm_engine.records import Fact
+from gm_engine.records import Coverage, Fact, Retrieval
 
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """The answer to one query of a batch: its facts, or the error that befell it alone."""
+    """The answer to one query of a batch: its facts, or the error that befell it alone.
+
+    `retrieval` is the one policy of the whole batch; `coverage` is None for a failed query.
+    """
 
     query: str
     facts: tuple[Fact, ...]
     feedback: str = ""
     error: GrayMatterError | None = None
+    retrieval: Retrieval | None = None
+    coverage: Coverage | None = None
+    hints: tuple[str, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The facts' texts, followed by graph hints where they are on."""
+        return tuple(fact.text for fact in self.facts) + self.hints
 
 
 def batch_recall(ranker: Ranker, requests: Sequence[RecallRequest]) -> tuple[BatchResult, ...]:
@@ -25,9 +36,18 @@ def batch_recall(ranker: Ranker, requests: Sequence[RecallRequest]) -> tuple[Bat
     results = []
     for request, answer in zip(requests, ranker.recall_each(requests), strict=True):
         if isinstance(answer, GrayMatterError):
-            results.append(BatchResult(request.query, (), error=answer))
+            results.append(BatchResult(request.query, (), error=answer, retrieval=request.retrieval))
         else:
-            results.append(BatchResult(request.query, answer.facts(), answer.feedback))
+            results.append(
+                BatchResult(
+                    request.query,
+                    answer.facts(),
+                    answer.feedback,
+                    retrieval=answer.retrieval,
+                    coverage=answer.coverage,
+                    hints=answer.hints,
+                )
+            )
     return tuple(results)
 
 

@@ -18,6 +18,7 @@ from gm_engine.embedding.embedder import QueryVectors, similarity_of
 from gm_engine.errors import GrayMatterError
 from gm_engine.ranking.feedback import weak_match_feedback
 from gm_engine.ranking.fusion import POLICY, RRF_K
+from gm_engine.ranking.hints import GraphHints
 from gm_engine.ranking.history import Past, past_of
 from gm_engine.ranking.keyword import KeywordMatch, match_keywords
 from gm_engine.ranking.query import Query, read_query
@@ -53,6 +54,7 @@ class RecallRequest:
     """A settled request. `top_k` ≤ 0 means 8; `confidence_given`: the caller named a confidence option.
 
     `as_of_ns` asks for the store as it stood then; ages in receipts count from there, else from `now_ns`.
+    `graph_hints` adds neighbours from the knowledge graph, which never rank; there are none for the past.
     """
 
     agent_id: str
@@ -67,6 +69,7 @@ class RecallRequest:
     as_of_ns: int | None = None
     language: str = "english"
     confidence_given: bool = False
+    graph_hints: bool = False
 
     @property
     def wanted(self) -> int:
@@ -96,6 +99,7 @@ class Hit:
     similarity: float | None
     keyword_score: float | None
     supersedes: tuple[str, ...]
+    kg_links: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,7 @@ class Ranking:
     coverage: Coverage
     feedback: str
     query_terms: frozenset[str]
+    hints: tuple[str, ...] = ()
 
     @property
     def retrieval(self) -> Retrieval | None:
@@ -146,6 +151,7 @@ class Ranking:
             matched_terms=tuple(dict.fromkeys(hit.fact.text[start:end] for start, end in spans)),
             similarity=hit.similarity,
             keyword_score=hit.keyword_score,
+            kg_links=hit.kg_links,
         )
 
 
@@ -198,6 +204,7 @@ class Ranker:
         self._queries = queries
         self._snapshots: OrderedDict[str, Snapshot] = OrderedDict()
         self._lock = Lock()
+        self._graph = GraphHints()
 
     def recall(self, request: RecallRequest) -> Ranking:
         """The ranking of one request. Raises `AsOfUnsupported`, `InvalidInput`, and `EmbeddingFailed` with a filter."""
@@ -230,9 +237,14 @@ class Ranker:
         evaluation = self.evaluate_in(connection, request)
         ranked = evaluation.ranked()
         chosen = ranked.take(request.wanted, request.min_relevance)
+        hits = _hits(evaluation, ranked, chosen)
+        hints: tuple[str, ...] = ()
+        if request.graph_hints and request.as_of_ns is None:
+            hits, hints = self._with_graph(connection, hits, filtered=request.min_confidence is not None)
         return Ranking(
             request=request,
-            hits=_hits(evaluation, ranked, chosen),
+            hits=hits,
+            hints=hints,
             coverage=evaluation.coverage(),
             feedback=weak_match_feedback(
                 connection,
@@ -243,6 +255,16 @@ class Ranker:
             ),
             query_terms=frozenset(evaluation.query.keys),
         )
+
+    def _with_graph(
+        self, connection: Connection, hits: tuple[Hit, ...], *, filtered: bool
+    ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+        """Each hit with the entities it mentions, and the hints; labels carry no confidence, so a filter has none."""
+        links = self._graph.links(connection, [hit.fact.text for hit in hits])
+        linked = tuple(replace(hit, kg_links=ids) for hit, ids in zip(hits, links, strict=True))
+        if filtered or not hits:
+            return linked, ()
+        return linked, self._graph.hints(connection, links[0], [hit.fact.text for hit in hits])
 
     def evaluate_in(self, connection: Connection, request: RecallRequest) -> Evaluation:
         """The same inside a read that is already open."""

@@ -80,6 +80,8 @@ def receipt_payload(receipt: Receipt) -> dict[str, JsonValue]:
         "ranks": wire_ranks,
         "provenance": provenance,
     }
+    if receipt.kg_links:
+        payload["kg_links"] = list(receipt.kg_links)
     if receipt.ranking is not None:
         ranking = receipt.ranking
         payload["ranking"] = {
