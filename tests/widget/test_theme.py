@@ -78,6 +78,17 @@ def test_every_icon_named_in_the_program_is_bundled() -> None:
     assert {"plus", "brain", "upload"} <= named
 
 
+def test_no_icon_is_bundled_for_nothing() -> None:
+    shipped = {path.stem for path in resource("icons").glob("*.svg")}
+    said = {
+        node.value
+        for path in PROGRAM.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    assert shipped - said == set()
+
+
 def test_void_calls_leak_no_reference_to_none(theme: Theme, qtbot: QtBot) -> None:
     label = QLabel()
     qtbot.addWidget(label)

@@ -1,0 +1,201 @@
+"""Small parts of the shell: tasks, preferences, notices, toasts, crash reports, the stall watch, the action table."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+import pytest
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from gm_desktop import crash
+from gm_desktop.action_table import ActionTable
+from gm_desktop.actions import ActionSpec
+from gm_desktop.notices import Notice, Notices, sentence_for
+from gm_desktop.preferences import Preferences
+from gm_desktop.stall_watch import StallWatch
+from gm_desktop.tasks import Task, TaskBoard, TaskState
+from gm_desktop.theme import Theme
+from gm_desktop.widgets.activity_strip import ActivityStrip, TaskLine
+from gm_desktop.widgets.basics import EmptyState, text_label
+from gm_desktop.widgets.toasts import AT_MOST, ToastStack
+from gm_engine.errors import FactChanged, GrayMatterError, StoreTooNew
+
+
+def test_a_task_knows_its_share_and_begins_anew_with_each_stage(qtbot: QtBot) -> None:
+    task = Task("Import")
+    assert (task.fraction, task.left_s) == (None, None)
+    task.report(5, 10, "Reading")
+    assert task.fraction == 0.5
+    task.report(20, 10, "Reading")
+    assert task.fraction == 1.0
+    task.report(0, None, "Writing")
+    assert task.fraction is None
+    assert task.left_s is None
+
+
+def test_the_board_cancels_and_forgets(qtbot: QtBot) -> None:
+    board = TaskBoard()
+    first, second = board.start("one"), board.start("two")
+    board.cancel_all()
+    assert first.token.is_cancelled
+    assert second.state is TaskState.CANCELLING
+    board.end(first, TaskState.CANCELLED)
+    assert board.running == (second,)
+    assert not first.is_running
+    board.end(second, TaskState.DONE)
+
+
+def test_the_strip_shows_running_tasks_and_the_store(theme: Theme, qtbot: QtBot) -> None:
+    strip, board = ActivityStrip(theme), TaskBoard()
+    qtbot.addWidget(strip)
+    board.started.connect(strip.add_task)
+    board.ended.connect(strip.remove_task)
+    task = board.start("Import")
+    assert len(strip.findChildren(TaskLine)) == 1
+    board.end(task, TaskState.DONE)
+    assert [line for line in strip.findChildren(TaskLine) if line.isVisibleTo(strip)] == []
+    strip.show_store("/stores/one", badge="read only")
+    assert strip.path_text == "/stores/one"
+    strip.show_indexing(3, 7)
+    assert strip.is_indexing
+    strip.show_indexing(10, 0)
+    assert not strip.is_indexing
+
+
+def test_preferences_come_back(tmp_path: Path) -> None:
+    first = Preferences(tmp_path)
+    first.theme = "dark"
+    first.page = "search"
+    first.inspector_width = 0
+    first.vault = "/notes/with, comma"
+    first.set_page_state("memory", {"agent": "a \u202e b", "text": '"quoted" = [x]'})
+    for number in range(8):
+        first.remember_store(tmp_path / str(number))
+    first.remember_store(tmp_path / "5")
+    first.save()
+    second = Preferences(tmp_path)
+    assert (second.theme, second.page, second.inspector_width) == ("dark", "search", 0)
+    assert second.vault == "/notes/with, comma"
+    assert second.page_state("memory") == {"agent": "a \u202e b", "text": '"quoted" = [x]'}
+    assert [path.name for path in second.recent_stores] == ["5", "7", "6", "4", "3", "2"]
+
+
+def test_damaged_preferences_are_as_good_as_none(tmp_path: Path) -> None:
+    (tmp_path / "preferences.ini").write_text(
+        "[General]\ntheme=plaid\n[stores]\nrecent={nonsense\n[pages]\nmemory=[1]\n"
+    )
+    preferences = Preferences(tmp_path)
+    assert preferences.theme == "system"
+    assert preferences.recent_stores == ()
+    assert preferences.page_state("memory") == {}
+    assert preferences.geometry is None
+
+
+def test_failures_become_sentences_with_a_level(notices: Notices, told: list[Notice]) -> None:
+    notices.show_failure(FactChanged("x", ids=("a",)))
+    notices.show_failure(StoreTooNew("x"))
+    assert [(each.level, each.lasting) for each in told] == [("warning", False), ("error", True)]
+    assert "Nothing was written" in told[0].text
+
+
+@pytest.mark.parametrize("kind", GrayMatterError.__subclasses__(), ids=lambda kind: kind.__name__)
+def test_every_expected_failure_has_something_to_say(kind: type[GrayMatterError]) -> None:
+    sentence = sentence_for(kind("The reason in words."))
+    assert sentence.endswith(".")
+    assert "{" not in sentence
+
+
+def test_toasts_make_room_for_newer_ones_and_their_button_acts_once(theme: Theme, qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(800, 600)
+    stack = ToastStack(theme, window, bottom_px=34)
+    ran: list[str] = []
+    toast = stack.show_toast("first", level="success", action=("Undo", lambda: ran.append("undone")))
+    toast.button.click()
+    assert ran == ["undone"]
+    assert stack.texts() == ()
+    for number in range(AT_MOST + 2):
+        stack.show_toast(f"toast {number}", level="info")
+    assert len(stack.texts()) == AT_MOST
+    assert stack.texts()[-1] == f"toast {AT_MOST + 1}"
+
+
+def test_labels_never_interpret_what_they_show(theme: Theme, qtbot: QtBot) -> None:
+    label = text_label("<b>bold</b> &amp;")
+    state = EmptyState(theme, "brain", "<i>title</i>", "<img src=x>")
+    for widget in (label, state):
+        qtbot.addWidget(widget)
+    assert label.textFormat().name == "PlainText"
+    assert {each.textFormat().name for each in state.findChildren(type(label)) if each.text()} == {"PlainText"}
+
+
+@pytest.fixture
+def log_dir(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "logs"
+    crash.stop_log()
+
+
+def test_a_report_holds_traceback_and_log(log_dir: Path, qtbot: QtBot) -> None:
+    assert crash.start_log(log_dir) == log_dir / "desktop.log"
+    reporter = crash.CrashReporter(log_dir)
+    logging.getLogger("graymatter").info("what happened before")
+    with qtbot.waitSignal(reporter.reported) as heard:
+        try:
+            raise ValueError("surprise \udc80")
+        except ValueError as error:
+            reporter.report(error)
+    assert heard.args is not None
+    assert "what happened before" in heard.args[0]
+    assert "ValueError" in (log_dir / "last-crash.txt").read_text()
+
+
+def test_a_log_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    assert crash.start_log(tmp_path / "file" / "logs") is None
+
+
+def test_the_stall_watch_notices_a_held_up_loop(qtbot: QtBot) -> None:
+    watch = StallWatch(stall_ms=50)
+    watch.start()
+
+    def hold() -> None:
+        until_s = perf_counter() + 0.2
+        while perf_counter() < until_s:
+            pass
+
+    with qtbot.waitSignal(watch.stalled):
+        QTimer.singleShot(30, watch, hold)
+    assert watch.stalls_ms
+    assert watch.longest_ms > 50
+    watch.stop()
+
+
+def test_an_action_runs_only_when_it_can(theme: Theme, qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    ran: list[str] = []
+    state = {"on": False}
+    table = ActionTable(theme)
+    table.add(
+        window,
+        [ActionSpec("lamp.dim", "Dim", "sun", "Ctrl+D", lambda: state["on"], lambda: ran.append("dim"), "View")],
+    )
+    action = table.action("lamp.dim")
+    assert not action.isEnabled()
+    table.run("lamp.dim")
+    assert ran == []
+    state["on"] = True
+    table.refresh_soon()
+    qtbot.waitUntil(action.isEnabled)
+    action.trigger()
+    assert ran == ["dim"]
+    assert action.toolTip() == "Dim (Ctrl+D)"
+    assert table.in_menu("View") == (action,)
+    with pytest.raises(ValueError, match=r"lamp\.dim"):
+        table.add(window, [ActionSpec("lamp.dim", "Again")])
