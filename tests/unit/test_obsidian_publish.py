@@ -397,6 +397,16 @@ def test_a_note_of_another_store_is_an_orphan_and_stays(memory: Memory, vault: P
     assert report.broken_links == ()
 
 
+def test_stores_as_long_as_each_other_are_told_apart(memory: Memory, vault: Path, tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "other", clock=FrozenClock("2020-01-01T00:00:00Z"), background=False) as other:
+        other.remember("scout", "First.")
+        other.remember("scout", "Second.")
+        assert other.last_seq() == memory.last_seq()
+        publish(memory, vault)
+        assert publish(other, vault).written == 4
+    assert publish(memory, vault).written > 0
+
+
 # --- what goes wrong -------------------------------------------------------------------------------------------------
 
 
