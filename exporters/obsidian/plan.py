@@ -23,7 +23,7 @@ class Plan:
 
     `untouched` counts notes that are known to be up to date without a look at the store; there are no steps then.
     `orphans` maps ids of notes whose fact is retired or whose record is gone to their paths (as in `Entry`). `seq` is
-    the store's last journal seq when it was read, `state` names that state and the rendering. `manifest` and `stamps`
+    the store's last journal seq when it was read, `state` names that state, the rendering and the folder. `manifest` and `stamps`
     are as they were found.
     """
 
@@ -56,7 +56,7 @@ def make_plan(
     scan = folder.scan()
     found = find_notes(folder, scan, manifest, stamps, cancel=cancel)
     store = state_of(memory)
-    state = store and f"{store}-{RENDERING}"
+    state = store and f"{store}-{RENDERING}-{folder.name}"
     if _is_up_to_date(manifest, stamps, found, state):
         seq, notes = memory.last_seq(), len(manifest.notes)
         return Plan(folder, scan, Layout(folder.name), found, manifest, stamps, (), {}, seq, state, notes)

@@ -233,6 +233,19 @@ def test_a_note_that_a_person_moved_stays_there_and_links_follow(memory: Memory,
     assert publish(memory, vault).written == 0
 
 
+def test_a_folder_that_a_person_renamed_is_recognised_and_its_links_follow(memory: Memory, vault: Path) -> None:
+    publish(memory, vault)
+    path = note(vault, GATE)
+    path.write_text(path.read_text() + "mine")
+    publish(memory, vault)
+    (vault / "Memory").rename(vault / "Brain")
+    report = publish(memory, vault, folder="Brain")
+    assert (report.broken_links, report.left, len(list(vault.rglob("*.md")))) == ((), (), 4)
+    assert "[[Brain/Agents/scout|" in (vault / "Brain" / "Memory.md").read_text()
+    assert (vault / "Brain" / "Facts" / "scout" / path.name).read_text().endswith("mine")
+    assert publish(memory, vault, folder="Brain").written == 0
+
+
 def test_a_note_moved_out_of_the_folder_is_linked_but_never_written(memory: Memory, vault: Path) -> None:
     publish(memory, vault)
     moved = vault / "Archive" / "Gate.md"
