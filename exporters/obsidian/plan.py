@@ -23,8 +23,8 @@ class Plan:
 
     `untouched` counts notes that are known to be up to date without a look at the store; there are no steps then.
     `orphans` maps ids of notes whose fact is retired or whose record is gone to their paths (as in `Entry`). `seq` is
-    the store's last journal seq when it was read, `state` names that state, the rendering and the folder. `manifest` and `stamps`
-    are as they were found.
+    the store's last journal seq when it was read, `state` names that state, the rendering and the folder. `manifest`
+    and `stamps` are as they were found.
     """
 
     folder: Folder
