@@ -88,7 +88,7 @@ class App(QObject):
         verbs = FactVerbs(self.host, self.undo, self.notices, self)
         self.remembering = MemoryViewModel(self.host, verbs, clock, self)
         self.revising = RevisionViewModel(self.host, self.undo, self)
-        self.searching = SearchViewModel(self.host, clock, self)
+        self.searching = SearchViewModel(self.host, verbs, clock, self)
         self.checkpoints = CheckpointsViewModel(self.host, clock, self)
         self.publishing = PublishViewModel(self.host, self.notices, self.preferences, self)
         self.start_page = FirstRunView(self.theme)
@@ -126,6 +126,8 @@ class App(QObject):
     def _pages(self) -> tuple[Page, ...]:
         search = SearchPage(self.searching, self.theme)
         search.fact_wanted.connect(self._reveal_fact)
+        search.revise_wanted.connect(self.revising.open)
+        self.revising.saved.connect(self.searching.prefer)
         return (
             MemoryPage(self.remembering, self.revising, self.theme),
             search,
@@ -279,6 +281,7 @@ class App(QObject):
 
     def _on_store_closed(self) -> None:
         self.agents = ()
+        self.window.toasts.clear()  # what they offer belongs to the store that was open
         self.window.setWindowTitle("GrayMatter")
         self.window.strip.show_store(None)
         self.window.strip.show_indexing(0, 0)

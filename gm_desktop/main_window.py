@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QMainWindow,
@@ -24,6 +24,7 @@ from gm_desktop.theme import Theme
 from gm_desktop.widgets.activity_strip import HEIGHT, ActivityStrip
 from gm_desktop.widgets.basics import rule
 from gm_desktop.widgets.command_palette import CommandPalette, Entry
+from gm_desktop.widgets.drop_hint import DropHint
 from gm_desktop.widgets.rail import NavigationRail
 from gm_desktop.widgets.toasts import ToastStack
 
@@ -182,9 +183,15 @@ class MainWindow(QMainWindow):
         """One local file can be dropped anywhere."""
         if _dropped_file(event) is not None:
             event.acceptProposedAction()
+            self._drop_hint.cover(self._ground)
+
+    def dragLeaveEvent(self, _event: QDragLeaveEvent) -> None:
+        """The file went elsewhere."""
+        self._drop_hint.hide()
 
     def dropEvent(self, event: QDropEvent) -> None:
         """A dropped file is looked into for an import."""
+        self._drop_hint.hide()
         path = _dropped_file(event)
         if path is not None:
             event.acceptProposedAction()
@@ -218,6 +225,7 @@ class MainWindow(QMainWindow):
         self.strip = ActivityStrip(self._theme)
         self._ground = QWidget()
         self.toasts = ToastStack(self._theme, self._ground, bottom_px=HEIGHT)
+        self._drop_hint = DropHint(self._theme, self._ground)
         self.palette_popup = CommandPalette(self._theme, self._ground, find)
 
     def _lay_out(self) -> None:

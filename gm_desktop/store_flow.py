@@ -74,7 +74,7 @@ class StoreFlow(QObject):
             self._host.open_store(data_dir)
         else:
             self._host.open_store(data_dir, prepare=_use_balanced_profile)
-            self._notices.show(tr("A new store with the balanced profile: {folder}", folder=str(data_dir)))
+            self._notices.show(tr("A new, empty store with the balanced profile"))
 
     def open_existing(self, data_dir: Path, *, read_only: bool = False) -> None:
         """Opens the store in `data_dir`; says so when there is none."""

@@ -78,6 +78,7 @@ class PublishViewModel(QObject):
         self.vault = preferences.vault
         self.folder = preferences.vault_folder
         self.state: State = Ready()
+        host.store_opened.connect(self.changed)
         host.store_closed.connect(self._on_store_closed)
 
     @property

@@ -113,7 +113,7 @@ class ToastStack(QWidget):
         self, text: str, *, level: str, action: tuple[str, Callable[[], None]] | None = None, lasting: bool = False
     ) -> Toast:
         """Adds a toast; the oldest gives way when there are too many."""
-        for toast in self._toasts[: max(0, len(self._toasts) - AT_MOST + 1)]:
+        for toast in list(self._toasts[: max(0, len(self._toasts) - AT_MOST + 1)]):
             toast.dismiss()
         toast = Toast(self._theme, text, level=level, action=action, lasting=lasting, parent=self)
         self._toasts.append(toast)
@@ -122,6 +122,11 @@ class ToastStack(QWidget):
         toast.show()
         self._place()
         return toast
+
+    def clear(self) -> None:
+        """Takes every toast away."""
+        for toast in list(self._toasts):
+            toast.dismiss()
 
     def texts(self) -> tuple[str, ...]:
         """What is being said, oldest first."""

@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
@@ -29,6 +29,7 @@ from gm_desktop.views.crash_dialog import CrashDialog
 from gm_desktop.views.first_run import Choice, FirstRunView
 from gm_desktop.views.import_dialog import ImportDialog
 from gm_desktop.views.shortcuts_dialog import ShortcutsDialog
+from gm_desktop.widgets.drop_hint import DropHint
 from gm_engine import BALANCED_WEIGHTS, CancelToken, Memory, Progress
 from tests.fakes.clock import FrozenClock
 from tests.widget.conftest import open_scripted
@@ -335,3 +336,34 @@ def test_a_store_is_not_let_go_of_while_a_task_works_on_it(open_app: App, qtbot:
         release.set()
     open_app.actions.run("store.close")
     assert open_app.window.page_id is None
+
+
+def test_a_hovering_file_is_told_what_dropping_does(open_app: App, tmp_path: Path) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(tmp_path / "memories.json"))])
+    buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(QPoint(400, 300), Qt.DropAction.CopyAction, data, buttons, keys)
+    hint = open_app.window.findChild(DropHint)
+    assert isinstance(hint, DropHint)
+    open_app.window.dragEnterEvent(enter)
+    assert enter.isAccepted()
+    assert hint.isVisible()
+    open_app.window.dragLeaveEvent(QDragLeaveEvent())
+    assert not hint.isVisible()
+
+
+def test_text_dragged_over_the_window_is_no_import(open_app: App) -> None:
+    data = QMimeData()
+    data.setText("gray.db")
+    buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(QPoint(400, 300), Qt.DropAction.CopyAction, data, buttons, keys)
+    enter.ignore()
+    open_app.window.dragEnterEvent(enter)
+    assert not enter.isAccepted()
+
+
+def test_toasts_of_a_closed_store_are_taken_away(open_app: App) -> None:
+    open_app.notices.show("Pinned", action=("Undo", lambda: None))
+    assert open_app.window.toasts.texts() == ("Pinned",)
+    open_app.actions.run("store.close")
+    assert open_app.window.toasts.texts() == ()
