@@ -70,8 +70,8 @@ class StoreFlow(QObject):
     def open_new(self, data_dir: Path) -> None:
         """Makes a store in `data_dir`, or opens the one that is there."""
         if holds_store(data_dir):
-            self._notices.show(tr("There is a store in this folder already; it was opened as it is."))
             self._host.open_store(data_dir)
+            self._notices.show(tr("There is a store in this folder already; it was opened as it is."))
         else:
             self._host.open_store(data_dir, prepare=_use_balanced_profile)
             self._notices.show(tr("A new, empty store with the balanced profile"))
