@@ -17,7 +17,7 @@ from gm_desktop.models.fact_row import FactRow, agent_title, fact_row
 from gm_desktop.models.paged_table import Cell, Column, PagedTable
 from gm_desktop.notices import sentence_for
 from gm_desktop.tickets import Latest
-from gm_desktop.viewmodels.fact_details import FactDetailsViewModel
+from gm_desktop.viewmodels.fact_details import FactDetails, FactDetailsViewModel
 from gm_desktop.viewmodels.fact_filter import FactFilter
 from gm_desktop.viewmodels.fact_verbs import FactVerbs
 from gm_desktop.viewmodels.fact_words import channel_title, confidence_title, status_title
@@ -136,6 +136,16 @@ class MemoryViewModel(QObject):
             self.verbs.unpin(self.selected)
         else:
             self.verbs.pin(self.selected)
+
+    @property
+    def likely_agent(self) -> str | None:
+        """Whom a new fact is probably for: the chosen agent, that of the shown fact, else the one with most facts."""
+        if self.filter.agent_id is not None:
+            return self.filter.agent_id
+        if isinstance(self.details.state, FactDetails):
+            return self.details.state.agent_id
+        others = [line for line in self.agents.lines if line.agent_id not in (None, SHARED_AGENT_ID)]
+        return max(others, key=lambda line: line.live).agent_id if others else None
 
     def agent_choices(self) -> list[tuple[str, str]]:
         """Namespaces a fact can be written to, as (id, title); shared is always among them."""

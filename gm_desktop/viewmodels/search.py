@@ -19,6 +19,7 @@ from gm_desktop.notices import sentence_for
 from gm_desktop.plain_text import ROW_CHARS, excerpt
 from gm_desktop.tickets import Latest
 from gm_desktop.viewmodels.arithmetic import arithmetic
+from gm_desktop.viewmodels.fact_verbs import FactVerbs
 from gm_desktop.viewmodels.fact_words import confidence_title
 from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading, PageState
 from gm_desktop.viewmodels.why import WhyDetails, signal_title, why_details
@@ -66,9 +67,10 @@ class SearchViewModel(QObject):
     question_changed = Signal()
     selection_changed = Signal()
 
-    def __init__(self, host: EngineHost, clock: Clock, parent: QObject | None = None) -> None:
+    def __init__(self, host: EngineHost, verbs: FactVerbs, clock: Clock, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._host = host
+        self.verbs = verbs
         self._clock = clock
         self.agents = AgentList(self)
         self.hits = HitList(self)
@@ -76,6 +78,7 @@ class SearchViewModel(QObject):
         self.answer: Answer | None = None
         self.state: PageState = Loading()
         self.selected_id: str | None = None
+        self._wanted_id: str | None = None
         self.is_waiting = False
         self._latest = Latest()
         self._agents_latest = Latest()
@@ -118,6 +121,21 @@ class SearchViewModel(QObject):
             self.selected_id = fact_id
             self.selection_changed.emit()
 
+    def prefer(self, fact_id: str) -> None:
+        """Selects this fact as soon as it is among the hits (the replacement of a revised one)."""
+        self._wanted_id = fact_id
+
+    def toggle_pin(self) -> None:
+        """Pins or unpins the selected hit."""
+        hit = next((each for each in self.hits.hits if each.id == self.selected_id), None)
+        if hit is not None:
+            (self.verbs.unpin if hit.is_pinned else self.verbs.pin)((hit.id,))
+
+    def retire(self) -> None:
+        """Retires the selected hit."""
+        if self.selected_id is not None:
+            self.verbs.retire((self.selected_id,))
+
     def ask(self) -> None:
         """Asks now; an older answer that is still under way is dropped."""
         self._ask_soon.stop()
@@ -159,7 +177,10 @@ class SearchViewModel(QObject):
         self.answer, self.state = answer, state
         hits = answer.hits if answer else ()
         self.hits.set_hits(hits)
-        if self.selected_id not in {hit.id for hit in hits}:
+        known = {hit.id for hit in hits}
+        if self._wanted_id in known:
+            self.selected_id, self._wanted_id = self._wanted_id, None
+        elif self.selected_id not in known:
             self.selected_id = hits[0].id if hits else None
         self.state_changed.emit()
         self.selection_changed.emit()

@@ -90,8 +90,8 @@ class FactActions:
 
     def add(self) -> None:
         """Asks for a new fact."""
-        chosen = self._viewmodel.filter.agent_id
-        dialog = AddFactDialog(self._viewmodel.agent_choices(), chosen, self._owner)
+        model = self._viewmodel
+        dialog = AddFactDialog(model.agent_choices(), model.likely_agent, self._owner)
         dialog.accepted_fact.connect(self._viewmodel.verbs.add)
         dialog.open()
 

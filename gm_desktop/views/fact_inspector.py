@@ -150,6 +150,9 @@ class FactInspector(QWidget):
         self.lineage.setVisible(bool(moments))
         self.lineage.show_moments(moments)
         self.journal.show_moments(
-            [Moment(str(line.seq), line.what, f"{line.when} · {line.who}", line.when_utc) for line in fact.journal]
+            [
+                Moment(str(line.seq), line.what, f"{line.when} · {line.who}", f"{line.who} · {line.when_utc}")
+                for line in fact.journal
+            ]
         )
         self._older.setVisible(fact.has_more_journal)

@@ -111,7 +111,7 @@ class MemoryPage(Page):
         self.panel.retire_wanted.connect(self._actions.retire)
         self.panel.restore_wanted.connect(self._actions.restore)
         self.panel.fact_wanted.connect(model.reveal)
-        self._revision.saved.connect(model.reveal)
+        self._revision.saved.connect(self._on_saved)
 
     def open_agent(self, agent_id: str) -> None:
         """Shows one agent's facts."""
@@ -203,6 +203,10 @@ class MemoryPage(Page):
             self._viewmodel.set_filter(replace(self._viewmodel.filter, agent_id=index.data(AGENT_ROLE)))
 
     # deeds
+
+    def _on_saved(self, fact_id: str) -> None:
+        if self.isVisible():  # a revision made on another page leaves this one's filters alone
+            self._viewmodel.reveal(fact_id)
 
     def _narrows(self) -> bool:
         return self._viewmodel.filter.narrows

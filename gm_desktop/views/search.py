@@ -29,6 +29,7 @@ class SearchPage(Page):
     title = "Search"
     icon_name = "search"
     fact_wanted = Signal(str)
+    revise_wanted = Signal(str)
 
     def __init__(self, viewmodel: SearchViewModel, theme: Theme) -> None:
         super().__init__()
@@ -114,7 +115,7 @@ class SearchPage(Page):
         self.agent.activated.connect(lambda _at: model.set_agent(str(self.agent.currentData(AGENT_ROLE))))
         self.top_k.activated.connect(lambda _at: model.set_top_k(int(self.top_k.currentData())))
         self.hits.selectionModel().currentChanged.connect(self._on_current)
-        self.hits.activated.connect(lambda index: self.fact_wanted.emit(self._viewmodel.hits.hits[index.row()].id))
+        self.hits.activated.connect(self._revise)
         self.panel.fact_wanted.connect(self.fact_wanted)
         model.question_changed.connect(self._show_question)
         model.state_changed.connect(self._show_state)
@@ -132,6 +133,9 @@ class SearchPage(Page):
             ActionSpec(
                 "query.focus", tr("Ask a question"), "search", "Ctrl+L", run=self.activate, words="search recall"
             ),
+            ActionSpec("hit.revise", tr("Revise the hit…"), "pencil", "F2", self._can_change, self._revise),
+            ActionSpec("hit.pin", tr("Pin or unpin the hit"), "pin", "P", self._can_change, self._viewmodel.toggle_pin),
+            ActionSpec("hit.retire", tr("Retire the hit"), "archive", "Del", self._can_change, self._viewmodel.retire),
             ActionSpec("hit.open", tr("Open the hit in Memory"), "brain", "Ctrl+Return", self._has_hit, self._open_hit),
         )
 
@@ -206,6 +210,13 @@ class SearchPage(Page):
 
     def _has_hit(self) -> bool:
         return self._viewmodel.why is not None
+
+    def _can_change(self) -> bool:
+        return self._has_hit() and self._viewmodel.verbs.can_write
+
+    def _revise(self) -> None:
+        if self._can_change() and self._viewmodel.selected_id is not None:
+            self.revise_wanted.emit(self._viewmodel.selected_id)
 
     def _open_hit(self) -> None:
         why = self._viewmodel.why

@@ -22,7 +22,7 @@ from gm_desktop.viewmodels.states import Empty, Full
 from gm_desktop.views.fact_dialogs import AddFactDialog, AgentDialog
 from gm_desktop.views.fact_table import TEXT
 from gm_desktop.views.memory import MemoryPage
-from gm_engine import Memory
+from gm_engine import Changes, Memory
 from tests.fakes.clock import FrozenClock
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
@@ -42,8 +42,17 @@ class Desk:
 
     def write(self, job: Callable[[Memory], object]) -> None:
         """Writes beside the page, as another program would."""
-        with self.qtbot.waitSignal(self.host.changed):
-            self.host.write(job, lambda _: None)
+        written: list[int] = []
+        seen: list[Changes] = []
+
+        def all_of_it(memory: Memory) -> int:
+            job(memory)
+            return memory.last_seq()
+
+        self.host.changed.connect(seen.append)
+        self.host.write(all_of_it, written.append)
+        self.qtbot.waitUntil(lambda: bool(written and seen) and seen[-1].seq >= written[0])
+        self.host.changed.disconnect(seen.append)
         self.settle()
 
     def settle(self) -> None:

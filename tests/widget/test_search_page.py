@@ -12,7 +12,10 @@ from PySide6.QtTest import QAbstractItemModelTester, QTest
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.engine_host import EngineHost
+from gm_desktop.notices import Notices
 from gm_desktop.theme import Theme
+from gm_desktop.undo_controller import UndoController
+from gm_desktop.viewmodels.fact_verbs import FactVerbs
 from gm_desktop.viewmodels.search import SearchViewModel, coverage_sentence
 from gm_desktop.viewmodels.states import Empty, Full
 from gm_desktop.viewmodels.why import WhyDetails
@@ -50,8 +53,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk(open_host: EngineHost, theme: Theme, qtbot: QtBot) -> Desk:
-    model = SearchViewModel(open_host, FrozenClock(tick_s=0), open_host)
+def desk(open_host: EngineHost, undo: UndoController, notices: Notices, theme: Theme, qtbot: QtBot) -> Desk:
+    verbs = FactVerbs(open_host, undo, notices, open_host)
+    model = SearchViewModel(open_host, verbs, FrozenClock(tick_s=0), open_host)
     for each in (model.hits, model.agents):
         QAbstractItemModelTester(each, FATAL, each)
     page = SearchPage(model, theme)
@@ -186,6 +190,31 @@ def test_the_keyboard_walks_through_the_hits(desk: Desk) -> None:
     desk.page.hits.setFocus()
     QTest.keyClick(desk.page.hits, Qt.Key.Key_Down)
     assert desk.why().position == 2
+
+
+def test_enter_on_a_hit_asks_to_revise_it_and_its_replacement_is_selected(desk: Desk) -> None:
+    desk.ask("quote")
+    desk.page.hits.setFocus()
+    chosen = desk.model.hits.hits[0].id
+    with desk.qtbot.waitSignal(desk.page.revise_wanted) as wanted:
+        QTest.keyClick(desk.page.hits, Qt.Key.Key_Return)
+    assert wanted.args == [chosen]
+    new: list[str] = []
+
+    def revise(memory: Memory) -> None:
+        new.append(memory.revise("sales", [chosen], "Nothing but a few words on a quote").id)
+
+    desk.host.write(revise, lambda _: desk.model.prefer(new[0]))
+    desk.qtbot.waitUntil(lambda: bool(new) and desk.model.selected_id == new[0])
+
+
+def test_a_hit_is_pinned_and_retired_where_it_is_met(desk: Desk) -> None:
+    desk.ask("quote")
+    chosen = desk.model.hits.hits[0].id
+    desk.model.toggle_pin()
+    desk.qtbot.waitUntil(lambda: desk.model.hits.hits[0].is_pinned)
+    desk.model.retire()
+    desk.qtbot.waitUntil(lambda: desk.model.hits.row_of(chosen) is None)
 
 
 @pytest.mark.parametrize(
