@@ -266,6 +266,8 @@ class App(QObject):
     def _on_opening(self) -> None:
         self.start_page.show_problem("")
         self.window.strip.show_store(str(self.host.data_dir), badge=tr("opening"))
+        wanted = self.preferences.page
+        self.window.show_page(wanted if wanted in self.window.pages else next(iter(self.window.pages)))
 
     def _on_opened(self) -> None:
         host = self.host
@@ -274,8 +276,7 @@ class App(QObject):
         self.window.setWindowTitle(tr("{store} – GrayMatter", store=host.data_dir.name or str(host.data_dir)))
         self.window.rail.set_pages_enabled(True)
         self.preferences.remember_store(host.data_dir)
-        wanted = self.preferences.page
-        self.show_page(wanted if wanted in self.window.pages else next(iter(self.window.pages)))
+        self.actions.refresh()
         self._load_agents()
         self._index_later.start()
 

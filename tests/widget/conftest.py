@@ -152,5 +152,5 @@ def open_app(app: App, qtbot: QtBot, tmp_path: Path) -> App:
             memory.remember("sales", f"Fact number {number} about invoices")
         memory.remember("ops", "The night shift starts at ten")
     app.start(tmp_path / "store")
-    qtbot.waitUntil(lambda: app.window.page_id is not None)
+    qtbot.waitUntil(lambda: app.host.is_open)
     return app

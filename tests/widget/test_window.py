@@ -264,7 +264,8 @@ def test_window_page_and_theme_are_remembered(open_app: App, qapp: QApplication,
         assert again.theme.is_dark
         assert again.window.height() == 700  # the width does not fit the test's small screen
         again.start(None)
-        qtbot.waitUntil(lambda: again.window.page_id == "vault")
+        qtbot.waitUntil(lambda: again.host.is_open)
+        assert again.window.page_id == "vault"
     finally:
         again.close()
         again.window.deleteLater()
@@ -275,7 +276,7 @@ def test_a_read_only_store_says_so_and_offers_no_import(app: App, qtbot: QtBot, 
     with open_scripted(tmp_path / "store", read_only=False) as memory:
         memory.remember("ops", "one")
     app.start(tmp_path / "store", read_only=True)
-    qtbot.waitUntil(lambda: app.window.page_id is not None)
+    qtbot.waitUntil(lambda: app.host.is_open)
     assert not app.actions.action("store.import").isEnabled()
 
 
@@ -367,3 +368,11 @@ def test_toasts_of_a_closed_store_are_taken_away(open_app: App) -> None:
     assert open_app.window.toasts.texts() == ("Pinned",)
     open_app.actions.run("store.close")
     assert open_app.window.toasts.texts() == ()
+
+
+def test_a_page_shows_at_once_while_the_store_opens(app: App, qtbot: QtBot, tmp_path: Path) -> None:
+    app.start(tmp_path / "store")
+    assert not app.host.is_open
+    assert app.window.page_id == "memory"
+    qtbot.waitUntil(lambda: app.host.is_open)
+    assert app.window.page_id == "memory"
