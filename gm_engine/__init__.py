@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gm_engine.config import Config, EmbeddingMode
 from gm_engine.errors import (
     AsOfUnsupported,
+    BlockedValue,
     Cancelled,
     CheckpointDamaged,
     DiskFull,
@@ -33,6 +34,8 @@ from gm_engine.records import (
     SHARED_AGENT_ID,
     SUPERSEDED_BY_AGENT,
     AgentSummary,
+    Block,
+    BlockedAttempt,
     Change,
     Changes,
     Checkpoint,
@@ -68,10 +71,21 @@ from gm_engine.records import (
 from gm_engine.version import __version__
 
 if TYPE_CHECKING:
+    from gm_engine.lab import Quality, QueryOutcome, QuerySetReport
     from gm_engine.memory import Memory
+    from gm_engine.ranking.agent_answer import (
+        AgentAnswer,
+        batch_answer,
+        coverage_sentence,
+        explain_answer,
+        search_answer,
+    )
     from gm_engine.ranking.batch import BatchResult, merged_facts
-    from gm_engine.ranking.missing import MissingReport
+    from gm_engine.ranking.missing import Contribution, MissingReport
+    from gm_engine.ranking.rank_table import RankTable, Standing
+    from gm_engine.ranking.remedies import Remedy
     from gm_engine.search import RecallOptions
+    from gm_engine.store.lab import JudgedQuery, QuerySet, RankingProfile
 
 _HEAVY = {
     "Memory": "gm_engine.memory",
@@ -79,6 +93,21 @@ _HEAVY = {
     "merged_facts": "gm_engine.ranking.batch",
     "MissingReport": "gm_engine.ranking.missing",
     "RecallOptions": "gm_engine.search",
+    "Contribution": "gm_engine.ranking.missing",
+    "Remedy": "gm_engine.ranking.remedies",
+    "RankTable": "gm_engine.ranking.rank_table",
+    "Standing": "gm_engine.ranking.rank_table",
+    "AgentAnswer": "gm_engine.ranking.agent_answer",
+    "batch_answer": "gm_engine.ranking.agent_answer",
+    "coverage_sentence": "gm_engine.ranking.agent_answer",
+    "explain_answer": "gm_engine.ranking.agent_answer",
+    "search_answer": "gm_engine.ranking.agent_answer",
+    "Quality": "gm_engine.lab",
+    "QueryOutcome": "gm_engine.lab",
+    "QuerySetReport": "gm_engine.lab",
+    "JudgedQuery": "gm_engine.store.lab",
+    "QuerySet": "gm_engine.store.lab",
+    "RankingProfile": "gm_engine.store.lab",
 }
 
 
@@ -94,9 +123,13 @@ __all__ = [
     "CONFIDENCE_LABELS",
     "SHARED_AGENT_ID",
     "SUPERSEDED_BY_AGENT",
+    "AgentAnswer",
     "AgentSummary",
     "AsOfUnsupported",
     "BatchResult",
+    "Block",
+    "BlockedAttempt",
+    "BlockedValue",
     "CancelToken",
     "Cancelled",
     "Change",
@@ -107,6 +140,7 @@ __all__ = [
     "Confidence",
     "ConfidenceRanking",
     "Config",
+    "Contribution",
     "Counts",
     "Coverage",
     "DiskFull",
@@ -122,6 +156,7 @@ __all__ = [
     "ImportReport",
     "InvalidInput",
     "JournalEntry",
+    "JudgedQuery",
     "Lineage",
     "Memory",
     "MemoryStats",
@@ -132,16 +167,24 @@ __all__ = [
     "Process",
     "Progress",
     "PublishRefused",
+    "Quality",
+    "QueryOutcome",
+    "QuerySet",
+    "QuerySetReport",
+    "RankTable",
+    "RankingProfile",
     "Ranks",
     "ReadOnlyStore",
     "RecallExplainResult",
     "RecallOptions",
     "RecallResult",
     "Receipt",
+    "Remedy",
     "Retrieval",
     "SignalWeights",
     "Skipped",
     "SourceRef",
+    "Standing",
     "StoreBusy",
     "StoreDamaged",
     "StoreSettings",
@@ -151,7 +194,11 @@ __all__ = [
     "UndoConflict",
     "VectorStatus",
     "__version__",
+    "batch_answer",
+    "coverage_sentence",
     "effective_confidence",
+    "explain_answer",
     "merged_facts",
     "no_progress",
+    "search_answer",
 ]

@@ -44,6 +44,12 @@ class UndoConflict(GrayMatterError):
     code = "undo_conflict"
 
 
+class BlockedValue(GrayMatterError):
+    """The text was never to be stored again; nothing was written. `fields["keys"]` names the blocked values."""
+
+    code = "blocked_value"
+
+
 class ReadOnlyStore(GrayMatterError):
     """A write was asked of a store that is open for reading, or whose directory cannot be written."""
 
@@ -114,3 +120,19 @@ class PublishRefused(GrayMatterError):
     """The vault or folder cannot be published to; nothing was written."""
 
     code = "publish_refused"
+
+
+class ProposalDecided(GrayMatterError):
+    """The proposal was decided or withdrawn before; nothing was written."""
+
+    code = "proposal_decided"
+
+
+class LanguageModelFailed(GrayMatterError):
+    """The language model could not be reached, refused, or answered with something unusable; nothing was written.
+
+    `fields["reason"]` is `unreachable`, `timeout`, `unauthorised`, `rate_limited`, `server_error`, `refused`,
+    `invalid_answer` or `not_configured`.
+    """
+
+    code = "language_model_failed"

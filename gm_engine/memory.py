@@ -13,7 +13,9 @@ from gm_engine.clock import Clock, SystemClock
 from gm_engine.config import Config
 from gm_engine.embedding.embedder import Embedder
 from gm_engine.errors import GrayMatterError, InvalidInput, NotFound
+from gm_engine.lab import Lab
 from gm_engine.life import alias, edit, revise
+from gm_engine.life.blocked import Blocked
 from gm_engine.life.undo import undo_group
 from gm_engine.progress import CancelToken, Progress, no_progress
 from gm_engine.records import (
@@ -56,6 +58,7 @@ from gm_engine.version import __version__
 if TYPE_CHECKING:
     from gm_engine.ranking.batch import BatchResult
     from gm_engine.ranking.missing import MissingReport
+    from gm_engine.ranking.rank_table import RankTable
 
 
 class Memory:
@@ -74,6 +77,8 @@ class Memory:
         self._process_id: str | None = None
         self.checkpoints = Checkpoints(ledger, origin=origin)
         self.graph = Graph(ledger)
+        self.lab = Lab(ledger, self._search, origin=origin)
+        self.blocked = Blocked(ledger, origin=origin)
 
     @classmethod
     def open(
@@ -216,10 +221,14 @@ class Memory:
         *,
         expected: Mapping[str, int] | None = None,
         group_id: str | None = None,
+        block: bool = False,
     ) -> tuple[Fact, ...]:
-        """Takes facts out of recall; they stay listed and restorable. Returns the facts that changed."""
+        """Takes facts out of recall; they stay listed and restorable. Returns the facts that changed.
+
+        With `block`, their texts are refused from now on, whoever writes them (`BlockedValue`).
+        """
         with self._ledger.write("retire", origin=self._origin, agent_id=agent_id, group_id=group_id) as tx:
-            return edit.retire(tx, agent_id, ids, expected=expected)
+            return edit.retire(tx, agent_id, ids, expected=expected, block=block)
 
     def restore(
         self,
@@ -317,22 +326,25 @@ class Memory:
             undoes=entries[0].group_id,
             detail=entries[0].verb,
         ) as tx:
-            undo_group(tx, entries, language=self._language(tx))
+            changes = undo_group(tx, entries, language=self._language(tx))
             seq = tx.seq
         self._search.wake()
-        return self.entry(seq)
+        return replace(self._entry(seq, with_changes=False), changes=changes)
 
     def redo(self, seq_or_group: int | str) -> JournalEntry:
         """Undoes an undo. `InvalidInput` when the entry is none."""
-        entry = self.entry(seq_or_group)
+        entry = self._entry(seq_or_group, with_changes=False)
         if entry.undoes is None:
             raise InvalidInput(f"Entry {entry.seq} is no undo.", entry=entry.seq)
         return self.undo(entry.seq)
 
     def entry(self, seq_or_group: int | str) -> JournalEntry:
         """One journal entry (the first of a group); `NotFound` when there is none."""
+        return self._entry(seq_or_group)
+
+    def _entry(self, seq_or_group: int | str, *, with_changes: bool = True) -> JournalEntry:
         with self._ledger.read() as connection:
-            entries = journal.group(connection, seq_or_group)
+            entries = journal.group(connection, seq_or_group, with_changes=with_changes)
         return next((entry for entry in entries if entry.seq == seq_or_group), entries[0])
 
     def journal(
@@ -467,6 +479,10 @@ class Memory:
         `NotFound` when there is no such fact. Counts nothing.
         """
         return self._search.explain_missing(agent_id, query, fact_id, options)
+
+    def rank_table(self, agent_id: str, query: str, **options: Unpack[RecallOptions]) -> RankTable:
+        """The cached ranks of a query: re-ranks for other weights without the store. Counts nothing."""
+        return self._search.rank_table(agent_id, query, options)
 
     def index_step(self, budget_s: float = 0.1) -> bool:
         """About `budget_s` seconds of embedding and indexing; whether there is more to do."""

@@ -420,3 +420,29 @@ class Process:
     client: str
     since_ns: int
     seen_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A value that must never be stored again, by anybody or by one agent.
+
+    `key` is the hash of its normal form in hexadecimal; `text` is None once the text was purged. `attempts` counts the
+    refused writes.
+    """
+
+    key: str
+    agent_id: str | None
+    text: str | None
+    created_ns: int
+    version: int
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class BlockedAttempt:
+    """How often a client tried to store a blocked value, and when it did last."""
+
+    key: str
+    client: str
+    count: int
+    last_ns: int

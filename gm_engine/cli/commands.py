@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "recall": ("gm_engine.cli.search:recall", "Search an agent's memory, with reasons if asked."),
     "revise": ("gm_engine.cli.facts:revise", "Replace a fact; the old one stays as a tombstone."),
     "forget": ("gm_engine.cli.facts:forget", "Retire facts; they can be restored."),
+    "blocked": ("gm_engine.cli.blocked:blocked", "Values that must never be stored again."),
     "restore": ("gm_engine.cli.facts:restore", "Bring a retired fact back."),
     "pin": ("gm_engine.cli.facts:pin", "Exempt facts from fading."),
     "unpin": ("gm_engine.cli.facts:unpin", "Let facts fade again."),

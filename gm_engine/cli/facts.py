@@ -130,10 +130,11 @@ def _change(agent: str, target: str, verb: Callable[[Memory, tuple[str, ...]], I
 @click.command()
 @click.argument("agent")
 @click.argument("target")
+@click.option("--never-again", is_flag=True, help="Also refuse this text from now on, whoever writes it.")
 @shared_options
-def forget(agent: str, target: str) -> None:
+def forget(agent: str, target: str, *, never_again: bool) -> None:
     """Retire TARGET: it leaves recall at once, stays listed, and can be restored."""
-    _change(agent, target, lambda memory, ids: memory.retire(agent, ids), live=True)
+    _change(agent, target, lambda memory, ids: memory.retire(agent, ids, block=never_again), live=True)
 
 
 @click.command()

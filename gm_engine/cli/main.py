@@ -14,7 +14,15 @@ from click.exceptions import NoArgsIsHelpError
 from gm_engine.cli.commands import LazyGroup
 from gm_engine.cli.plain import plain
 from gm_engine.cli.session import PROGRAM, Session, shared_options
-from gm_engine.errors import Cancelled, FactChanged, GrayMatterError, InvalidInput, NotFound, UndoConflict
+from gm_engine.errors import (
+    BlockedValue,
+    Cancelled,
+    FactChanged,
+    GrayMatterError,
+    InvalidInput,
+    NotFound,
+    UndoConflict,
+)
 from gm_engine.version import __version__
 
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_CONFLICT, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -93,7 +101,7 @@ def exit_code(error: GrayMatterError) -> int:
             return EXIT_USAGE
         case NotFound():
             return EXIT_NOT_FOUND
-        case FactChanged() | UndoConflict():
+        case FactChanged() | UndoConflict() | BlockedValue():
             return EXIT_CONFLICT
         case _:
             return EXIT_ERROR

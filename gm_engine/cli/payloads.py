@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gm_engine.clock import GO_ZERO_TIME, format_ns
 from gm_engine.records import (
     AgentSummary,
+    Block,
+    BlockedAttempt,
     Change,
     Checkpoint,
     CheckpointSummary,
@@ -186,3 +190,19 @@ def checkpoint_payload(checkpoint: Checkpoint) -> dict[str, JsonValue]:
     if checkpoint.metadata:
         payload["metadata"] = dict(checkpoint.metadata)
     return payload
+
+
+def block_payload(block: Block, tried: Sequence[BlockedAttempt] = ()) -> dict[str, JsonValue]:
+    """A blocked value; `text` is null once the text was purged, `agent_id` null where it holds for every agent."""
+    return {
+        "key": block.key,
+        "agent_id": block.agent_id,
+        "text": block.text,
+        "created_at": format_ns(block.created_ns),
+        "attempts": block.attempts,
+        "by_client": [
+            {"client": attempt.client, "count": attempt.count, "last_at": format_ns(attempt.last_ns)}
+            for attempt in tried
+            if attempt.key == block.key
+        ],
+    }

@@ -20,6 +20,7 @@ from sqlalchemy import Connection
 from gm_engine.importing.store_file import StoreFile, read_store
 from gm_engine.progress import CancelToken, Progress
 from gm_engine.records import Counts, Edge, Entity, ImportReport, Origin
+from gm_engine.store.blocked import blocked_keys, count_attempts
 from gm_engine.store.checkpoints import NewCheckpoint, insert_checkpoints, stored_payloads
 from gm_engine.store.database import Ledger
 from gm_engine.store.entities import load_edge, load_entities, upsert_edges, upsert_entities
@@ -38,7 +39,7 @@ def preview_store(ledger: Ledger, path: Path, *, progress: Progress, cancel: Can
     imported: Counter[str] = Counter()
     with ledger.read() as connection:
         for facts in _chunks(store.facts.values()):
-            imported["fact"] += len(_new_facts(connection, facts, store))
+            imported["fact"] += len(_storable(connection, _new_facts(connection, facts, store), store)[0])
         for checkpoints in _chunks(store.checkpoints.values()):
             imported["checkpoint"] += len(_new_checkpoints(connection, checkpoints, store))
         for entities in _chunks(store.entities.values()):
@@ -96,6 +97,8 @@ class _Apply:
 
     def facts(self, tx: Transaction, facts: Sequence[NewFact]) -> int:
         new = _new_facts(tx.connection, facts, self._store)
+        new, refused = _storable(tx.connection, new, self._store)
+        count_attempts(tx.connection, refused, self._origin, at_ns=tx.at_ns)
         if new:
             _rank_as_the_seed(tx)
             insert_facts(tx, new, language=load_settings(tx.connection).language)
@@ -148,6 +151,20 @@ def _new_facts(connection: Connection, facts: Sequence[NewFact], store: StoreFil
         if fact.id in known and (reason := _contradiction(fact, *known[fact.id])):
             store.skip("fact", fact.id, reason)
     return [fact for fact in facts if fact.id not in known]
+
+
+def _storable(
+    connection: Connection, facts: Sequence[NewFact], store: StoreFile
+) -> tuple[list[NewFact], tuple[str, ...]]:
+    """The facts whose texts are not blocked, and the keys of the blocked values; those are noted as skipped."""
+    keys = blocked_keys(connection, [(fact.agent_id, fact.text) for fact in facts])
+    for fact, key in zip(facts, keys, strict=True):
+        if key is not None:
+            store.skip("fact", fact.id, "its text is blocked: somebody asked never to store it again")
+    return (
+        [fact for fact, key in zip(facts, keys, strict=True) if key is None],
+        tuple(key.hex() for key in keys if key is not None),
+    )
 
 
 def _contradiction(fact: NewFact, agent_id: str, text: str, created_ns: int, kind: str) -> str:

@@ -7,16 +7,30 @@ from collections.abc import Mapping, Sequence
 from gm_engine.errors import InvalidInput
 from gm_engine.records import SUPERSEDED_BY_AGENT, Fact, Origin, SourceRef
 from gm_engine.store import facts as rows
+from gm_engine.store.blocked import insert_block
 from gm_engine.store.facts import NewFact, patch_facts, targets
 from gm_engine.store.transaction import Transaction
 
 
 def retire(
-    tx: Transaction, agent_id: str, ids: Sequence[str], *, expected: Mapping[str, int] | None = None
+    tx: Transaction,
+    agent_id: str,
+    ids: Sequence[str],
+    *,
+    expected: Mapping[str, int] | None = None,
+    block: bool = False,
 ) -> tuple[Fact, ...]:
-    """Takes facts out of recall with nothing in their place; retired ones keep the tombstone they have."""
-    live = [fact for fact in targets(tx.connection, agent_id, ids, expected=expected) if not fact.is_superseded]
-    return patch_facts(tx, live, {"superseded_by": SUPERSEDED_BY_AGENT})
+    """Takes facts out of recall with nothing in their place; retired ones keep the tombstone they have.
+
+    With `block` their texts are never stored again, by any agent.
+    """
+    found = targets(tx.connection, agent_id, ids, expected=expected)
+    retired = patch_facts(
+        tx, [fact for fact in found if not fact.is_superseded], {"superseded_by": SUPERSEDED_BY_AGENT}
+    )
+    for text in dict.fromkeys(fact.text for fact in found) if block else ():
+        insert_block(tx, text, None)
+    return retired
 
 
 def restore(

@@ -45,7 +45,7 @@ def revise(
         agent_id=agent_id,
         text=new_text,
         created_ns=tx.at_ns,
-        origin=_united_origin(tx.origin, old),
+        origin=united_origin(tx.origin, old),
         confidence=lowest_label(old) if confidence is None else confidence,
         kind=old[0].kind,
         alias_source=old[0].alias_source,
@@ -77,7 +77,8 @@ def lowest_label(facts: Sequence[Fact]) -> str:
     return Confidence.UNVERIFIED.value if min(levels) == 0 else Confidence.INFERRED.value
 
 
-def _united_origin(who: Origin, old: Sequence[Fact]) -> Origin:
+def united_origin(who: Origin, old: Sequence[Fact]) -> Origin:
+    """Who writes a text made from these facts, with all the sources that they had."""
     inherited = (source for fact in old for source in fact.origin.sources)
     sources: tuple[SourceRef, ...] = tuple(dict.fromkeys((*who.sources, *inherited)))
     return Origin(who.channel, who.client, who.client_version, who.session, sources)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -21,6 +21,7 @@ from sqlalchemy.pool import QueuePool
 
 from gm_engine.clock import Clock
 from gm_engine.errors import (
+    BlockedValue,
     DiskFull,
     GrayMatterError,
     InvalidInput,
@@ -31,6 +32,7 @@ from gm_engine.errors import (
     StoreUnavailable,
 )
 from gm_engine.records import Origin
+from gm_engine.store.blocked import count_attempts
 from gm_engine.store.tables import SCHEMA_VERSION
 from gm_engine.store.transaction import Transaction
 
@@ -170,21 +172,35 @@ class Ledger:
         undoes: str | None = None,
         detail: str | None = None,
     ) -> Iterator[Transaction]:
-        """One durable transaction with one journal row; nothing is left when the block raises or records nothing."""
+        """One durable transaction with one journal row; nothing is left when the block raises or records nothing.
+
+        A write that is refused because of a blocked value leaves nothing but a counted attempt.
+        """
         self._check_writable()
-        with self._locked("FULL", BUSY_TIMEOUT_S) as connection:
-            transaction = Transaction(
-                connection,
-                clock=self.clock,
-                verb=verb,
-                origin=origin,
-                agent_id=agent_id,
-                group_id=group_id,
-                undoes=undoes,
-                detail=detail,
-            )
-            yield transaction
-            transaction.flush()
+        try:
+            with self._locked("FULL", BUSY_TIMEOUT_S) as connection:
+                transaction = Transaction(
+                    connection,
+                    clock=self.clock,
+                    verb=verb,
+                    origin=origin,
+                    agent_id=agent_id,
+                    group_id=group_id,
+                    undoes=undoes,
+                    detail=detail,
+                )
+                yield transaction
+                transaction.flush()
+        except BlockedValue as refusal:
+            self._count_refusal(refusal, origin)
+            raise
+
+    def _count_refusal(self, refusal: BlockedValue, origin: Origin) -> None:
+        """A count may be lost when the disk is full or busy; the refusal itself never is."""
+        keys = refusal.fields.get("keys")
+        if isinstance(keys, tuple):
+            with suppress(StoreBusy, DiskFull), self.bookkeep() as connection:
+                count_attempts(connection, keys, origin, at_ns=self.clock.now_ns())
 
     @contextmanager
     def bookkeep(self, *, timeout_s: float = BOOKKEEPING_TIMEOUT_S) -> Iterator[Connection]:

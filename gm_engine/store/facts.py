@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 from gm_engine.clock import NS_PER_S
 from gm_engine.errors import FactChanged, InvalidInput, NotFound
 from gm_engine.records import CONFIDENCE_LABELS, Channel, Fact, JsonValue, Origin, SourceRef
+from gm_engine.store.blocked import refuse_blocked
 from gm_engine.store.transaction import Transaction, actor_id, canonical_json
 from gm_engine.terms import TERMS_RULES, text_key, text_terms
 
@@ -27,6 +28,7 @@ _COLUMNS = (
 _INSERT = f"INSERT INTO facts(no, text_key, actor_id, {_COLUMNS}) VALUES ({', '.join('?' * 18)})"
 _FACT_FIELDS = tuple(field.name for field in fields(Fact))
 _LATEST_NS = (1 << 63) - 1
+REVIVING = ("superseded_by", "agent_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +86,14 @@ def _check_unicode(name: str, value: str) -> None:
 def insert_facts(tx: Transaction, new: Sequence[NewFact], *, language: str) -> tuple[Fact, ...]:
     """Writes facts with term index, sources and journal. Ids must be new in the whole store.
 
-    Raises `InvalidInput` for a bad text, agent or time before anything is written.
+    Raises `InvalidInput` for a bad text, agent or time, `BlockedValue` for a blocked text, before anything is written.
     """
     for fact in new:
         check_text(fact.text)
         check_agent_id(fact.agent_id)
         if abs(fact.created_ns) > _LATEST_NS - NS_PER_S:
             raise InvalidInput(f"The time of fact {fact.id} is outside what the ledger can hold.", field="created_ns")
+    refuse_blocked(tx.connection, [(fact.agent_id, fact.text) for fact in new])
     written = tuple(Fact(**_values(fact), version=tx.seq) for fact in new)
     _insert_rows(tx, written, language=language)
     for row in written:
@@ -105,14 +108,15 @@ def _values(new: NewFact) -> dict[str, Any]:
 def _insert_rows(tx: Transaction, facts: Sequence[Fact], *, language: str) -> None:
     connection = tx.connection
     first = int(connection.exec_driver_sql("SELECT coalesce(max(no), 0) + 1 FROM facts").scalar_one())
-    actors: dict[Origin, int] = {}
+    actors: dict[tuple[str, ...], int] = {}
     rows: list[tuple[object, ...]] = []
     refs: list[tuple[str, str, str]] = []
     for no, fact in enumerate(facts, first):
-        actor = actors.get(fact.origin)
-        if actor is None:
-            actor = actors[fact.origin] = actor_id(connection, fact.origin)
-        rows.append((no, text_key(fact.text), actor, *_row(fact)))
+        who = fact.origin
+        writer = (who.channel, who.client, who.client_version, who.session)
+        if writer not in actors:
+            actors[writer] = actor_id(connection, who)
+        rows.append((no, text_key(fact.text), actors[writer], *_row(fact)))
         refs.extend((fact.id, source.kind, source.ref) for source in fact.origin.sources)
     connection.exec_driver_sql(_INSERT, rows)
     if refs:
@@ -171,29 +175,38 @@ def patch_facts(
 ) -> tuple[Fact, ...]:
     """Sets the columns of `patch` (journalled fields of `Fact`, as stored) and journals what really changed.
 
-    Facts that already are as asked stay untouched and are not returned.
+    Facts that already are as asked stay untouched and are not returned. Raises `BlockedValue` when a fact would become
+    live, or live for another agent, with a blocked text.
     """
-    changed = []
+    changed: list[Fact] = []
+    writes: dict[tuple[str, ...], list[tuple[JsonValue, ...]]] = {}
     for fact in facts:
         after = {name: value for name, value in patch.items() if _stored(fact, name) != value}
         if not after:
             continue
-        before = {name: _stored(fact, name) for name in after}
         version = tx.seq if version_after is None else version_after
-        write_columns(tx.connection, fact.id, {**after, "version": version})
-        agent_id = str(after.get("agent_id", fact.agent_id))
         tx.record(
             "fact",
             fact.id,
-            agent_id=agent_id,
+            agent_id=str(after.get("agent_id", fact.agent_id)),
             version_before=fact.version,
             version_after=version,
-            before=before,
+            before={name: _stored(fact, name) for name in after},
             after=after,
         )
-        changed.append(fact.id)
-    loaded = load_facts(tx.connection, changed)
-    return tuple(loaded[fact_id] for fact_id in changed)
+        writes.setdefault(tuple(after), []).append((*after.values(), version, fact.id))
+        changed.append(fact)
+    for names, rows in writes.items():
+        write_columns(tx.connection, (*names, "version"), rows)
+    loaded = load_facts(tx.connection, [fact.id for fact in changed])
+    if not patch.keys().isdisjoint(REVIVING):
+        refuse_revived(tx.connection, loaded.values())
+    return tuple(loaded[fact.id] for fact in changed)
+
+
+def refuse_revived(connection: Connection, facts: Iterable[Fact]) -> None:
+    """Raises `BlockedValue` when one of these facts is live with a blocked text."""
+    refuse_blocked(connection, [(fact.agent_id, fact.text) for fact in facts if not fact.is_superseded])
 
 
 def _stored(fact: Fact, column: str) -> JsonValue:
@@ -201,28 +214,37 @@ def _stored(fact: Fact, column: str) -> JsonValue:
     return int(value) if column == "pinned" else cast("JsonValue", value)
 
 
-def write_columns(connection: Connection, fact_id: str, columns: Mapping[str, JsonValue]) -> None:
-    """Overwrites stored columns of one fact; journalling is the caller's business."""
-    assignments = ", ".join(f"{name} = ?" for name in columns)
-    connection.exec_driver_sql(f"UPDATE facts SET {assignments} WHERE id = ?", (*columns.values(), fact_id))
+def write_columns(connection: Connection, names: Sequence[str], rows: Sequence[tuple[JsonValue, ...]]) -> None:
+    """Overwrites the named columns of facts; each row holds their values and a fact's id. Not journalled here."""
+    assignments = ", ".join(f"{name} = ?" for name in names)
+    connection.exec_driver_sql(f"UPDATE facts SET {assignments} WHERE id = ?", list(rows))
 
 
-def remove_fact(connection: Connection, fact_id: str) -> None:
-    """Takes a row with its terms and sources out of the ledger; journalling is the caller's business."""
-    connection.exec_driver_sql("DELETE FROM fact_terms WHERE fact_no = (SELECT no FROM facts WHERE id = ?)", (fact_id,))
-    connection.exec_driver_sql("DELETE FROM fact_refs WHERE fact_id = ?", (fact_id,))
-    connection.exec_driver_sql("DELETE FROM mentions WHERE fact_id = ?", (fact_id,))
-    connection.exec_driver_sql("DELETE FROM facts WHERE id = ?", (fact_id,))
+def remove_facts(connection: Connection, ids: Sequence[str]) -> None:
+    """Takes rows with their terms and sources out of the ledger; journalling is the caller's business."""
+    these = (json.dumps(list(ids)),)
+    where = "IN (SELECT value FROM json_each(?))"
+    connection.exec_driver_sql(
+        f"DELETE FROM fact_terms WHERE fact_no IN (SELECT no FROM facts WHERE id {where})", these
+    )
+    for table in ("fact_refs", "mentions"):
+        connection.exec_driver_sql(f"DELETE FROM {table} WHERE fact_id {where}", these)
+    connection.exec_driver_sql(f"DELETE FROM facts WHERE id {where}", these)
 
 
-def recreate_fact(
-    tx: Transaction, fact_id: str, image: Mapping[str, JsonValue], *, version: int, language: str
-) -> None:
-    """Puts a removed row back from its journal image; journalling is the caller's business."""
-    values: dict[str, Any] = {**image, "id": fact_id, "version": version}
-    values["origin"] = origin_from_image(cast("Mapping[str, JsonValue]", image["origin"]))
-    values["pinned"] = bool(image["pinned"])
-    _insert_rows(tx, (Fact(**values),), language=language)
+def recreate_facts(
+    tx: Transaction, images: Mapping[str, tuple[Mapping[str, JsonValue], int]], *, language: str
+) -> tuple[Fact, ...]:
+    """Puts removed rows back from their journal images and versions; journalling is the caller's business."""
+    facts = []
+    for fact_id, (image, version) in images.items():
+        values: dict[str, Any] = {**image, "id": fact_id, "version": version}
+        values["origin"] = origin_from_image(cast("Mapping[str, JsonValue]", image["origin"]))
+        values["pinned"] = bool(image["pinned"])
+        facts.append(Fact(**values))
+    facts.sort(key=lambda fact: (fact.created_ns, fact.id))
+    _insert_rows(tx, facts, language=language)
+    return tuple(facts)
 
 
 def fact_image(fact: Fact) -> dict[str, JsonValue]:
@@ -297,6 +319,14 @@ def live_ids_with_text(connection: Connection, agent_id: str, text: str, *, live
         (text_key(text), agent_id, text),
     )
     return tuple(row[0] for row in rows)
+
+
+def load_versions(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
+    """The versions of those of `ids` that are facts."""
+    rows = connection.exec_driver_sql(
+        "SELECT id, version FROM facts WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
+    )
+    return {row[0]: row[1] for row in rows}
 
 
 def targets(

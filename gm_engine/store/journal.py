@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any, cast
 
 from sqlalchemy import Connection
@@ -42,7 +43,7 @@ def entries(
     return _with_changes(connection, rows)
 
 
-def group(connection: Connection, seq_or_group: int | str) -> tuple[JournalEntry, ...]:
+def group(connection: Connection, seq_or_group: int | str, *, with_changes: bool = True) -> tuple[JournalEntry, ...]:
     """All entries of the user action that a seq or group id belongs to, oldest first; `NotFound` when there is none."""
     column = "seq" if isinstance(seq_or_group, int) else "group_id"
     rows = connection.exec_driver_sql(
@@ -51,7 +52,7 @@ def group(connection: Connection, seq_or_group: int | str) -> tuple[JournalEntry
     ).all()
     if not rows:
         raise NotFound(f"The journal has no entry {seq_or_group}.", entry=seq_or_group)
-    return _with_changes(connection, rows)
+    return _with_changes(connection, rows) if with_changes else tuple(_entry(row, ()) for row in rows)
 
 
 def _with_changes(connection: Connection, rows: Any) -> tuple[JournalEntry, ...]:
@@ -64,19 +65,20 @@ def _with_changes(connection: Connection, rows: Any) -> tuple[JournalEntry, ...]
     for seq, kind, target, agent, version_before, version_after, before, after in found:
         images = _image(before), _image(after)
         changes[seq].append(Change(kind, target, agent, version_before, version_after, *images))
-    return tuple(
-        JournalEntry(
-            seq=row[0],
-            at_ns=row[1],
-            verb=row[2],
-            agent_id=row[3],
-            group_id=row[4],
-            actor=Origin(cast("Channel", row[5]), row[6], row[7], row[8]),
-            undoes=row[9],
-            detail=row[10],
-            changes=tuple(changes[row[0]]),
-        )
-        for row in rows
+    return tuple(_entry(row, changes[row[0]]) for row in rows)
+
+
+def _entry(row: Any, changes: Sequence[Change]) -> JournalEntry:
+    return JournalEntry(
+        seq=row[0],
+        at_ns=row[1],
+        verb=row[2],
+        agent_id=row[3],
+        group_id=row[4],
+        actor=Origin(cast("Channel", row[5]), row[6], row[7], row[8]),
+        undoes=row[9],
+        detail=row[10],
+        changes=tuple(changes),
     )
 
 
