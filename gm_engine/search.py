@@ -19,7 +19,7 @@ from gm_engine.config import (
     check_signal_weights,
 )
 from gm_engine.embedding.embedder import Embedder
-from gm_engine.errors import DiskFull, ReadOnlyStore, StoreBusy
+from gm_engine.errors import DiskFull, GrayMatterError, ReadOnlyStore, StoreBusy
 from gm_engine.progress import CancelToken, Progress
 from gm_engine.records import (
     Confidence,
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from gm_engine.indexing import Indexer
     from gm_engine.ranking.batch import BatchResult
     from gm_engine.ranking.missing import MissingReport
-    from gm_engine.ranking.recall import Ranker, RecallRequest
+    from gm_engine.ranking.rank_table import RankTable
+    from gm_engine.ranking.recall import Ranker, Ranking, RecallRequest
 
 T = TypeVar("T")
 _COUNTING_TIMEOUT_S = 0.05
@@ -115,6 +116,21 @@ class Search:
         from gm_engine.ranking.missing import explain_missing
 
         return explain_missing(self._loaded_ranker(), self.request(agent_id, query, options), fact_id)
+
+    def rank_table(self, agent_id: str, query: str, options: RecallOptions) -> RankTable:
+        """See `Memory.rank_table`."""
+        from gm_engine.ranking.rank_table import make_rank_table
+
+        return make_rank_table(self._loaded_ranker(), self.request(agent_id, query, options))
+
+    def previews(self, agent_id: str, query: str, asked: Sequence[RecallOptions]) -> tuple[Ranking, ...]:
+        """One query under several settings, over one state of the store; nothing is counted."""
+        requests = [self.request(agent_id, query, options) for options in asked]
+        answers = self._loaded_ranker().recall_each(requests)
+        for answer in answers:
+            if isinstance(answer, GrayMatterError):
+                raise answer
+        return tuple(answer for answer in answers if not isinstance(answer, GrayMatterError))
 
     def request(self, agent_id: str, query: str, options: RecallOptions) -> RecallRequest:
         """The settled request: what the call says, else `Config`, else the store. `InvalidInput` names a bad option."""

@@ -35,10 +35,11 @@ def save_settings(tx: Transaction, wanted: StoreSettings) -> None:
     current = asdict(load_settings(tx.connection))
     for key, value in asdict(wanted).items():
         if value != current[key]:
-            _write(tx, key, value)
+            write_setting(tx, key, value)
 
 
-def _write(tx: Transaction, key: str, value: Any) -> None:
+def write_setting(tx: Transaction, key: str, value: Any) -> None:
+    """Stores and journals one value as JSON."""
     row = tx.connection.exec_driver_sql("SELECT value, version FROM settings WHERE key = ?", (key,)).first()
     tx.connection.exec_driver_sql(
         "INSERT INTO settings(key, value, version) VALUES (?, ?, ?)"
@@ -53,3 +54,23 @@ def _write(tx: Transaction, key: str, value: Any) -> None:
         before=None if row is None else {"value": row[0]},
         after={"value": canonical_json(value)},
     )
+
+
+def remove_setting(tx: Transaction, key: str) -> bool:
+    """Removes and journals one value; whether there was one."""
+    row = tx.connection.exec_driver_sql("SELECT value, version FROM settings WHERE key = ?", (key,)).first()
+    if row is None:
+        return False
+    tx.connection.exec_driver_sql("DELETE FROM settings WHERE key = ?", (key,))
+    tx.record(
+        "setting", key, agent_id=None, version_before=row[1], version_after=0, before={"value": row[0]}, after=None
+    )
+    return True
+
+
+def settings_under(connection: Connection, prefix: str) -> dict[str, Any]:
+    """The values whose key begins with `prefix`, by the rest of the key, in order."""
+    rows = connection.exec_driver_sql(
+        "SELECT key, value FROM settings WHERE substr(key, 1, ?) = ? ORDER BY key", (len(prefix), prefix)
+    )
+    return {key[len(prefix) :]: json.loads(value) for key, value in rows}
