@@ -277,6 +277,8 @@ class App(QObject):
         self.window.rail.set_pages_enabled(True)
         self.preferences.remember_store(host.data_dir)
         self.actions.refresh()
+        if self.window.page_id is not None:
+            self.window.pages[self.window.page_id].activate()
         self._load_agents()
         self._index_later.start()
 

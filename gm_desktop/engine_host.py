@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
+from gm_desktop.index_work import index_all
 from gm_desktop.store_opener import Opener, open_memory
 from gm_desktop.tasks import Task, TaskBoard, TaskState
 from gm_desktop.tickets import Latest, Ticket
@@ -32,11 +33,8 @@ T = TypeVar("T")
 Failed = Callable[[GrayMatterError], None]
 
 POLL_MS = 500
-INDEX_BUDGET_S = 0.05
-INDEX_PAUSE_S = 0.03
 INDEX_RETRY_POLLS = 10
 PROGRESS_EVERY_S = 0.05
-VECTOR_STATUS_EVERY_S = 1.0
 JOIN_S = 30.0
 
 
@@ -90,6 +88,8 @@ class EngineHost(QObject):
         self.tasks = TaskBoard(self)
         self._opener = opener
         self._memory: Memory | None = None
+        self._opening = Latest()
+        self._unclaimed: Memory | None = None  # opened in the write lane, not yet handed to the GUI thread
         self._waiting: list[Callable[[], None]] | None = None  # jobs that came while the store opens
         self._seen_seq = 0
         self._poll_in_flight = False
@@ -119,18 +119,22 @@ class EngineHost(QObject):
         self.store_opening.emit()
 
         def job() -> tuple[Memory, int]:
-            memory = self._opener(data_dir, read_only=read_only)
+            self._unclaimed = memory = self._opener(data_dir, read_only=read_only)
             if prepare is not None:
                 prepare(memory)
             return memory, memory.last_seq()
 
-        self._post(self._writes, Ticket(), job, self._on_opened, self._on_open_failed)
+        ticket = self._opening.take(Ticket())
+        self._post(self._writes, ticket, job, self._on_opened, self._on_open_failed)
 
     def close_store(self) -> None:
         """Lets go of the open store; it is closed once its running jobs ended. `store_closed` follows at once."""
         memory, self._memory = self._memory, None
         self._timer.stop()
         self._waiting = None
+        if self._opening.is_awaited:
+            self._opening.cancel()
+            self._writes.post(lambda: self._guarded(self._close_unclaimed))
         if memory is None:
             return
         self.tasks.cancel_all()
@@ -320,8 +324,15 @@ class EngineHost(QObject):
     def _on_answered(self, deliver: Any) -> None:
         deliver()
 
+    def _close_unclaimed(self) -> None:
+        """Write lane: closes a store that was opened for nobody."""
+        memory, self._unclaimed = self._unclaimed, None
+        if memory is not None:
+            memory.close()
+
     def _on_opened(self, opened: tuple[Memory, int]) -> None:
         self._memory, self._seen_seq = opened
+        self._unclaimed = None
         waiting, self._waiting = self._waiting or [], None
         self.is_open = True
         self._index_in_flight = False
@@ -332,10 +343,10 @@ class EngineHost(QObject):
         self._wake_indexer()
 
     def _on_open_failed(self, error: GrayMatterError) -> None:
-        waiting, self._waiting = self._waiting or [], None
+        self._waiting = None  # whoever asked early asks again at `store_opened`
+        self._writes.post(lambda: self._guarded(self._close_unclaimed))
         self.data_dir = None
         self.open_failed.emit(error)
-        del waiting  # whoever asked early asks again at `store_opened`
 
     def _on_tick(self) -> None:
         self._poll()
@@ -389,16 +400,10 @@ class EngineHost(QObject):
         self._post(self._index, Ticket(), lambda: self._index_all(memory, tell=not is_retry), lambda _: ended(), failed)
 
     def _index_all(self, memory: Memory, *, tell: bool) -> None:
-        """Index lane: short steps with pauses until there is nothing left or the store closes."""
-        told_s = monotonic()
-        while not self._closing.is_set() and memory is self._memory and memory.index_step(INDEX_BUDGET_S):
-            tell = True
-            self._closing.wait(INDEX_PAUSE_S)
-            if monotonic() - told_s >= VECTOR_STATUS_EVERY_S:
-                told_s = monotonic()
-                self._tell_indexed(memory.status().vectors)
-        if tell and not self._closing.is_set():
-            self._tell_indexed(memory.status().vectors)
+        def told(status: VectorStatus) -> None:
+            self._answered.emit(lambda: self.indexed.emit(status))
 
-    def _tell_indexed(self, status: VectorStatus) -> None:
-        self._answered.emit(lambda: self.indexed.emit(status))
+        def may_go_on() -> bool:
+            return not self._closing.is_set() and memory is self._memory
+
+        index_all(memory, may_go_on=may_go_on, pause=self._closing.wait, told=told, tell=tell)

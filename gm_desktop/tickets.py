@@ -25,10 +25,16 @@ class Latest:
     def __init__(self) -> None:
         self._ticket: Ticket | None = None
 
-    def take(self, ticket: Ticket) -> None:
-        """Holds `ticket` and cancels the one before."""
+    @property
+    def is_awaited(self) -> bool:
+        """Whether an answer is still to come."""
+        return self._ticket is not None and not self._ticket.is_settled
+
+    def take(self, ticket: Ticket) -> Ticket:
+        """Holds `ticket`, cancels the one before, and returns it."""
         self.cancel()
         self._ticket = ticket
+        return ticket
 
     def cancel(self) -> None:
         """Drops the answer that is still awaited, if any."""

@@ -16,6 +16,7 @@ from gm_engine import CancelToken, Changes, Memory, Origin, Progress
 from gm_engine.errors import GrayMatterError, NotFound, StoreUnavailable
 from tests.fakes.clock import FrozenClock
 from tests.fakes.embedder import ScriptedEmbedder
+from tests.widget.conftest import open_scripted
 
 
 def test_answers_come_on_the_gui_thread_from_another_one(open_host: EngineHost, qtbot: QtBot) -> None:
@@ -146,8 +147,9 @@ def test_opening_a_directory_that_is_a_file_fails_and_leaves_no_store(
 
 
 def test_the_index_lane_embeds_what_is_pending(open_host: EngineHost, qtbot: QtBot) -> None:
-    open_host.write(lambda memory: memory.remember("sales", "Ann prefers email"), lambda _: None)
-    with qtbot.waitSignal(open_host.indexed) as heard:
+    with qtbot.waitSignal(open_host.changed):
+        open_host.write(lambda memory: memory.remember("sales", "Ann prefers email"), lambda _: None)
+    with qtbot.waitSignal(open_host.indexed, timeout=60_000) as heard:  # the first step may load Chroma
         open_host.start_indexing()
     assert heard.args is not None
     assert heard.args[0].pending == 0
@@ -219,3 +221,50 @@ def test_closing_the_host_stops_a_running_task(host: EngineHost, qtbot: QtBot, t
     begun.wait(10)
     host.close()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("gm-")]
+
+
+class _Door:
+    """Opens real stores, and can be held shut."""
+
+    def __init__(self) -> None:
+        self.entered, self.gate = threading.Event(), threading.Event()
+
+    def __call__(self, data_dir: Path, *, read_only: bool) -> Memory:
+        self.entered.set()
+        self.gate.wait(10)
+        return open_scripted(data_dir, read_only=read_only)
+
+
+def test_opening_another_store_meanwhile_lets_go_of_the_first(qtbot: QtBot, tmp_path: Path) -> None:
+    door = _Door()
+    host = EngineHost(opener=door)
+    host.open_store(tmp_path / "one")
+    door.entered.wait(10)
+    host.open_store(tmp_path / "two")
+    door.gate.set()
+    with qtbot.waitSignal(host.store_opened):
+        pass
+    assert host.data_dir == tmp_path / "two"
+    dirs: list[Path] = []
+    host.read(lambda memory: memory.data_dir, dirs.append)
+    qtbot.waitUntil(lambda: dirs == [tmp_path / "two"])
+    host.close()
+    host.deleteLater()
+    assert [_registered(tmp_path / name) for name in ("one", "two")] == [0, 0]
+
+
+def test_closing_the_host_while_it_opens_lets_go_of_the_store(qtbot: QtBot, tmp_path: Path) -> None:
+    door = _Door()
+    host = EngineHost(opener=door)
+    host.open_store(tmp_path / "one")
+    door.entered.wait(10)
+    door.gate.set()
+    host.close()
+    host.deleteLater()
+    assert _registered(tmp_path / "one") == 0
+
+
+def _registered(data_dir: Path) -> int:
+    """How many programs say they have the store open; a closed one took itself off the list."""
+    with Memory.open(data_dir, read_only=True, background=False, embedder=ScriptedEmbedder()) as memory:
+        return len(memory.processes())

@@ -1,0 +1,39 @@
+"""What the index lane does: short steps with pauses, so that the window always gets the interpreter back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from gm_engine.records import VectorStatus
+
+if TYPE_CHECKING:
+    from gm_engine import Memory
+
+BUDGET_S = 0.05
+PAUSE_S = 0.03
+TELL_EVERY_S = 1.0
+
+
+def index_all(
+    memory: Memory,
+    *,
+    may_go_on: Callable[[], bool],
+    pause: Callable[[float], object],
+    told: Callable[[VectorStatus], None],
+    tell: bool,
+) -> None:
+    """Embeds and indexes until nothing is left or `may_go_on` says no.
+
+    `told` hears the state about once a second, and at the end if `tell` or anything was done.
+    """
+    told_s = monotonic()
+    while may_go_on() and memory.index_step(BUDGET_S):
+        tell = True
+        pause(PAUSE_S)
+        if monotonic() - told_s >= TELL_EVERY_S and may_go_on():
+            told_s = monotonic()
+            told(memory.status().vectors)
+    if tell and may_go_on():
+        told(memory.status().vectors)
