@@ -134,7 +134,8 @@ class ImportDialog(QDialog):
                     widget.hide()
                     widget.deleteLater()
         for widget in widgets:
-            self._body.addWidget(widget)
+            self._body.addWidget(widget, 1 if isinstance(widget, ImportTable) else 0)
+        self._body.addStretch(0)
         self._buttons.addStretch(1)
         for button in buttons:
             self._buttons.addWidget(button)

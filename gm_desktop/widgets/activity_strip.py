@@ -98,6 +98,7 @@ class ActivityStrip(QWidget):
         layout.addWidget(self._badge)
         layout.addStretch(1)
         layout.addWidget(self._indexing)
+        layout.addSpacing(16)
         layout.addLayout(self._tasks)
         self.show_store(None)
         self.show_indexing(0, 0)
