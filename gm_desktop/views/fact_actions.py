@@ -129,6 +129,12 @@ class FactActions:
         dialog.agent_chosen.connect(lambda agent_id: self._viewmodel.verbs.copy(selected, agent_id))
         dialog.open()
 
+    def drop_on(self, agent_id: str, is_copy: bool) -> None:
+        """Moves or copies the selection that was dragged to an agent."""
+        if self._has_selection():
+            verbs = self._viewmodel.verbs
+            (verbs.copy if is_copy else verbs.move)(self._viewmodel.selected, agent_id)
+
     def copy_text(self) -> None:
         """Puts the shown fact's text on the clipboard."""
         state = self._viewmodel.details.state

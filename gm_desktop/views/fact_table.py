@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QMimeData, QPoint, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QDrag, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView
 
 from gm_desktop.i18n import tr
 from gm_desktop.models.paged_table import ID_ROLE, PagedTable
 from gm_desktop.theme import Theme
 from gm_desktop.viewmodels.memory import MemoryViewModel
+from gm_desktop.widgets.agent_view import FACTS_MIME
 from gm_desktop.widgets.fact_delegate import ROW_HEIGHT, FactDelegate
 
 TEXT, PINNED, AGENT, CONFIDENCE, WEIGHT, AGE, USES, ORIGIN, STATUS = range(9)
@@ -28,7 +29,7 @@ class FactTable(QTableView):
 
     def __init__(self, viewmodel: MemoryViewModel, theme: Theme) -> None:
         super().__init__()
-        self._viewmodel = viewmodel
+        self._viewmodel, self._theme = viewmodel, theme
         self._table: PagedTable = viewmodel.table
         self._forced: dict[int, bool] = {}
         self._anchor: tuple[str, int] | None = None
@@ -51,6 +52,8 @@ class FactTable(QTableView):
         self.setTabKeyNavigation(False)
         self.setCornerButtonEnabled(False)
         self.setAccessibleName(tr("Facts"))
+        self.setDragEnabled(True)
+        self.setDragDropMode(QAbstractItemView.DragDropMode.DragOnly)
         self.verticalHeader().hide()
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
@@ -131,6 +134,15 @@ class FactTable(QTableView):
     def _set_current(self, row: int) -> None:
         flags = QItemSelectionModel.SelectionFlag
         self.selectionModel().setCurrentIndex(self._table.index(row, TEXT), flags.NoUpdate)
+
+    def startDrag(self, _actions: Qt.DropAction) -> None:
+        """Drags the selection, however large: the ids stay in the view-model."""
+        data = QMimeData()
+        data.setData(FACTS_MIME, str(len(self._viewmodel.selected)).encode())
+        drag = QDrag(self)
+        drag.setMimeData(data)
+        drag.setPixmap(self._theme.pixmap("layers", "accent", 24))
+        drag.exec(Qt.DropAction.MoveAction | Qt.DropAction.CopyAction, Qt.DropAction.MoveAction)
 
     # keeping one's place
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QListView, QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from gm_desktop.actions import ActionSpec
 from gm_desktop.formatting import number
@@ -23,9 +23,9 @@ from gm_desktop.views.fact_inspector import FactInspector
 from gm_desktop.views.fact_table import FactTable
 from gm_desktop.views.filter_bar import FilterBar
 from gm_desktop.views.revise_dialog import ReviseDialog
+from gm_desktop.widgets.agent_view import AgentView
 from gm_desktop.widgets.basics import EmptyState, PageHeader, push_button, rule, text_label
 from gm_desktop.widgets.fact_delegate import CELL_PADDING
-from gm_desktop.widgets.side_delegates import AgentDelegate
 
 AGENTS_WIDTH = 188
 
@@ -47,13 +47,7 @@ class MemoryPage(Page):
 
     def _make_widgets(self) -> None:
         self._actions = FactActions(self._viewmodel, self._revision, self)
-        self.agents = QListView()
-        self.agents.setModel(self._viewmodel.agents)
-        self.agents.setItemDelegate(AgentDelegate(self._theme, self.agents))
-        self.agents.setFrameShape(QFrame.Shape.NoFrame)
-        self.agents.setAccessibleName(tr("Agents"))
-        self.agents.setProperty("kind", "side")
-        self.agents.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.agents = AgentView(self._viewmodel.agents, self._theme)
         self.add = push_button(tr("Add fact"), "primary", self._actions.add)
         self.header = PageHeader(tr("Memory"), "", (self.add,))
         self.filters = FilterBar(self._viewmodel, self._theme)
@@ -104,6 +98,7 @@ class MemoryPage(Page):
         model.agents.modelReset.connect(self._show_agent)
         model.selection_changed.connect(self._show_counts)
         self.agents.selectionModel().currentChanged.connect(self._on_agent)
+        self.agents.facts_dropped.connect(self._actions.drop_on)
         self.table.menu_wanted.connect(self._open_menu)
         self.table.activated.connect(lambda _index: self._actions.revise())
         self.panel.revise_wanted.connect(self._actions.revise)

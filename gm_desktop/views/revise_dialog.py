@@ -91,6 +91,7 @@ class ReviseDialog(QDialog):
         """An untouched text is the stored one, line ends and all: the editor may not change it behind one's back."""
         self._show_problem("")
         self._revision.set_draft(self._revision.before if text == self._shown_before else text)
+        self.save.setEnabled(self._revision.can_save)
 
     def _show_changes(self) -> None:
         if self._shown_before != as_lines(self._revision.before):

@@ -1,0 +1,151 @@
+"""The jobs of the desktop in the steps they may take, through the real window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QMimeData, QPointF, Qt
+from PySide6.QtGui import QDropEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from gm_desktop.app import App
+from gm_desktop.engine_host import EngineHost
+from gm_desktop.views.memory import MemoryPage
+from gm_desktop.views.revise_dialog import ReviseDialog
+from gm_desktop.views.search import SearchPage
+from gm_desktop.widgets.agent_view import FACTS_MIME
+from gm_engine import Memory
+
+ASK = Callable[[EngineHost, Callable[[Memory], object]], object]
+
+
+def memory_page(app: App, qtbot: QtBot) -> MemoryPage:
+    app.show_page("memory")
+    page = app.window.pages["memory"]
+    assert isinstance(page, MemoryPage)
+    qtbot.waitUntil(page.is_settled)
+    focus(page.table, qtbot)
+    return page
+
+
+def search_page(app: App, qtbot: QtBot, query: str) -> SearchPage:
+    app.show_page("search")
+    page = app.window.pages["search"]
+    assert isinstance(page, SearchPage)
+    qtbot.waitUntil(lambda: bool(app.searching.question.agent_id))
+    app.searching.set_agent("sales")
+    page.query.setText(query)
+    qtbot.waitUntil(lambda: bool(app.searching.hits.hits))
+    return page
+
+
+def focus(widget: QWidget, qtbot: QtBot) -> None:
+    widget.window().activateWindow()
+    widget.setFocus()
+    qtbot.waitUntil(widget.hasFocus)
+
+
+def press(widget: QWidget, key: Qt.Key, *, ctrl: bool = False) -> None:
+    modifier = Qt.KeyboardModifier.ControlModifier if ctrl else Qt.KeyboardModifier.NoModifier
+    QTest.keyClick(widget, key, modifier)
+
+
+def texts(memory: Memory) -> set[str]:
+    agents = [each.agent_id for each in memory.agents()]
+    found = (fact.text for agent in agents for fact in memory.recall(agent, "fact", top_k=100, preview=True).facts)
+    return set(found)
+
+
+def test_seeing_why_a_fact_came_back_is_selecting_it(open_app: App, qtbot: QtBot) -> None:
+    page = search_page(open_app, qtbot, "invoices")
+    focus(page.hits, qtbot)
+    press(page.hits, Qt.Key.Key_Down)
+    assert open_app.searching.why is not None
+    assert open_app.searching.why.position == 2
+    assert page.panel.sum.final.text() == open_app.searching.why.final
+
+
+def test_correcting_a_fact_is_enter_edit_ctrl_enter(open_app: App, qtbot: QtBot, asked: ASK) -> None:
+    page = memory_page(open_app, qtbot)
+    page.table.selectRow(0)
+    press(page.table, Qt.Key.Key_Return)
+    qtbot.waitUntil(page.revise_dialog.isVisible)
+    page.revise_dialog.diff.after.setPlainText("A corrected fact")
+    with qtbot.waitSignal(open_app.revising.saved):
+        press(page.revise_dialog.diff.after, Qt.Key.Key_Return, ctrl=True)
+    found = asked(open_app.host, texts)
+    assert isinstance(found, set)
+    assert "A corrected fact" in found
+
+
+def test_correcting_a_hit_takes_the_same_keys_on_the_search_page(open_app: App, qtbot: QtBot, asked: ASK) -> None:
+    page = search_page(open_app, qtbot, "invoices")
+    focus(page.hits, qtbot)
+    press(page.hits, Qt.Key.Key_Return)
+    dialog = memory_dialog(open_app)
+    qtbot.waitUntil(dialog.isVisible)
+    press(dialog.diff.after, Qt.Key.Key_End)
+    QTest.keyClicks(dialog.diff.after, " and bills")
+    with qtbot.waitSignal(open_app.revising.saved) as saved:
+        press(dialog.diff.after, Qt.Key.Key_Return, ctrl=True)
+    assert saved.args is not None
+    new_id = saved.args[0]
+    qtbot.waitUntil(lambda: open_app.searching.selected_id == new_id)
+    assert open_app.window.page_id == "search"
+
+
+def memory_dialog(app: App) -> ReviseDialog:
+    page = app.window.pages["memory"]
+    assert isinstance(page, MemoryPage)
+    return page.revise_dialog
+
+
+def test_pinning_every_fact_is_select_and_p_and_undo_is_one_key(open_app: App, qtbot: QtBot, asked: ASK) -> None:
+    def pinned(memory: Memory) -> int:
+        return sum(each.pinned for each in memory.agents())
+
+    page = memory_page(open_app, qtbot)
+    press(page.table, Qt.Key.Key_A, ctrl=True)
+    qtbot.waitUntil(open_app.actions.action("fact.pin_toggle").isEnabled)
+    with qtbot.waitSignal(open_app.host.changed):
+        press(page.table, Qt.Key.Key_P)
+    assert asked(open_app.host, pinned) == 4
+    qtbot.waitUntil(open_app.actions.action("step.undo").isEnabled)
+    with qtbot.waitSignal(open_app.host.changed):
+        press(page.table, Qt.Key.Key_Z, ctrl=True)
+    assert asked(open_app.host, pinned) == 0
+
+
+def test_del_retires_and_typing_in_the_filter_never_does(open_app: App, qtbot: QtBot) -> None:
+    page = memory_page(open_app, qtbot)
+    page.table.selectRow(0)
+    focus(page.filters.text, qtbot)
+    QTest.keyClicks(page.filters.text, "pp")
+    press(page.filters.text, Qt.Key.Key_Left)
+    press(page.filters.text, Qt.Key.Key_Delete)
+    assert page.filters.text.text() == "p"
+    assert open_app.undo.undo_text == ""
+    page.filters.text.clear()
+    qtbot.waitUntil(page.is_settled)
+    focus(page.table, qtbot)
+    with qtbot.waitSignal(open_app.host.changed):
+        press(page.table, Qt.Key.Key_Delete)
+    assert open_app.undo.undo_text == "Retired a fact"
+
+
+def test_facts_dropped_on_an_agent_move_there(open_app: App, qtbot: QtBot, asked: ASK) -> None:
+    page = memory_page(open_app, qtbot)
+    open_app.remembering.select(open_app.remembering.table.ids)
+    row = open_app.remembering.agents.row_of("ops")
+    assert row is not None
+    at = page.agents.visualRect(open_app.remembering.agents.index(row)).center()
+    data = QMimeData()  # an event only borrows it
+    data.setData(FACTS_MIME, b"4")
+    move, left, no_key = Qt.DropAction.MoveAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    with qtbot.waitSignal(open_app.host.changed):
+        page.agents.dropEvent(QDropEvent(QPointF(at), move, data, left, no_key))
+    agents = asked(open_app.host, lambda memory: [(each.agent_id, each.live) for each in memory.agents()])
+    assert agents == [("ops", 4)]
+    assert open_app.undo.undo_text == "Moved 3 facts to ops"
