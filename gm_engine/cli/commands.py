@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("gm_engine.cli.facts:list_", "The facts of an agent, or of all."),
     "remember": ("gm_engine.cli.facts:remember", "Keep a fact."),
     "recall": ("gm_engine.cli.search:recall", "Search an agent's memory, with reasons if asked."),
+    "why-not": ("gm_engine.cli.search:why_not", "Why a fact is not in an answer, and what would bring it in."),
     "revise": ("gm_engine.cli.facts:revise", "Replace a fact; the old one stays as a tombstone."),
     "forget": ("gm_engine.cli.facts:forget", "Retire facts; they can be restored."),
     "blocked": ("gm_engine.cli.blocked:blocked", "Values that must never be stored again."),

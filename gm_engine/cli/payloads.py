@@ -18,7 +18,6 @@ from gm_engine.records import (
     JournalEntry,
     JsonValue,
     Origin,
-    Retrieval,
     StoreSettings,
     StoreStatus,
 )
@@ -112,17 +111,6 @@ def import_payload(report: ImportReport) -> dict[str, JsonValue]:
         "imported": counts_payload(report.imported),
         "skipped": [{"kind": skip.kind, "id": skip.id, "reason": skip.reason} for skip in report.skipped],
     }
-
-
-def retrieval_payload(retrieval: Retrieval) -> dict[str, JsonValue]:
-    """The policy of a recall with confidence options, as on the wire."""
-    payload: dict[str, JsonValue] = {}
-    if retrieval.min_confidence is not None:
-        payload["min_confidence"] = str(retrieval.min_confidence)
-    payload["confidence_weight"] = retrieval.confidence_weight
-    payload["policy"] = retrieval.policy
-    payload["kg"] = retrieval.kg
-    return payload
 
 
 def settings_payload(settings: StoreSettings) -> dict[str, JsonValue]:

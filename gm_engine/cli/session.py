@@ -15,7 +15,7 @@ import click
 
 from gm_engine.cli.plain import ProgressLine, plain
 from gm_engine.clock import format_ns
-from gm_engine.config import default_data_dir
+from gm_engine.config import Config, default_data_dir
 from gm_engine.errors import NotFound
 from gm_engine.records import JsonValue, Origin
 from gm_engine.version import __version__
@@ -57,22 +57,22 @@ class Session:
             )
 
     @contextmanager
-    def reading(self) -> Iterator[Memory]:
+    def reading(self, *, config: Config | None = None) -> Iterator[Memory]:
         """The store, open for reading; it must exist."""
         from gm_engine.memory import Memory
 
         self.require_store()
-        with Memory.open(self.data_dir, read_only=True, background=False, origin=origin()) as memory:
+        with Memory.open(self.data_dir, config=config, read_only=True, background=False, origin=origin()) as memory:
             yield memory
 
     @contextmanager
-    def writing(self, *, create: bool = False) -> Iterator[Memory]:
+    def writing(self, *, create: bool = False, config: Config | None = None) -> Iterator[Memory]:
         """The store, open for writing; made if need be with `create`, else it must exist."""
         from gm_engine.memory import Memory
 
         if not create:
             self.require_store()
-        with Memory.open(self.data_dir, background=False, origin=origin()) as memory:
+        with Memory.open(self.data_dir, config=config, background=False, origin=origin()) as memory:
             yield memory
 
     def progress(self) -> ProgressLine:
