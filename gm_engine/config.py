@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
-from gm_engine.errors import InvalidInput
+from gm_engine.errors import GrayMatterError, InvalidInput
+from gm_engine.proposals import APPLICABLE_KINDS, ProposalKind
 from gm_engine.records import SignalWeights
 
 MAX_CONFIDENCE_WEIGHT = 0.5
 DATA_DIR_VARIABLE = "GRAYMATTER_DIR"
+MODEL_VARIABLES = {
+    "kind": "GRAYMATTER_LLM_KIND",
+    "url": "GRAYMATTER_LLM_URL",
+    "model": "GRAYMATTER_LLM_MODEL",
+    "api_key": "GRAYMATTER_LLM_KEY",
+}
 
 
 def default_data_dir(environ: Mapping[str, str]) -> Path:
@@ -34,8 +42,61 @@ class EmbeddingMode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class LanguageModelConfig:
+    """A language model to ask for summaries and single facts; without one, nothing is ever sent anywhere.
+
+    `url` is the base of an OpenAI-style API (`…/v1`), or of Anthropic's. A request ends after `timeout_s` seconds,
+    tries included. A key is not sent over plain http, except to this machine. `InvalidInput` names a bad field.
+    """
+
+    kind: Literal["openai", "anthropic"]
+    url: str
+    model: str
+    api_key: str = field(default="", repr=False)
+    timeout_s: float = 60.0
+    retries: int = 2
+    retry_pause_s: float = 2.0
+    max_tokens: int = 2048
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("openai", "anthropic"):
+            raise InvalidInput(f"A language model is openai or anthropic, not {self.kind!r}", field="kind")
+        if not self.model.strip():
+            raise InvalidInput("The language model has no name.", field="model")
+        try:
+            parts = urlsplit(self.url)
+            is_complete = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            is_complete = False
+        if not is_complete:
+            raise InvalidInput(f"{self.url!r} is no http address of a language model.", field="url")
+        if self.api_key and parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
+            raise InvalidInput("A key is only sent over https, or to this machine.", field="url")
+        if not self.api_key.isascii() or not self.api_key.isprintable():
+            raise InvalidInput("The language model's key holds characters that no key has.", field="api_key")
+        if not math.isfinite(self.timeout_s) or self.timeout_s <= 0:
+            raise InvalidInput("timeout_s must be positive.", field="timeout_s")
+
+
+def language_model_from(environ: Mapping[str, str]) -> LanguageModelConfig | None:
+    """The model that `GRAYMATTER_LLM_KIND`, `…_URL`, `…_MODEL` and `…_KEY` name; None without a URL."""
+    named = {name: environ.get(variable, "") for name, variable in MODEL_VARIABLES.items()}
+    if not named["url"]:
+        return None
+    kind: Literal["openai", "anthropic"] = "anthropic" if named["kind"] == "anthropic" else "openai"
+    if named["kind"] not in ("", kind):
+        raise InvalidInput(f"GRAYMATTER_LLM_KIND must be openai or anthropic, not {named['kind']!r}", field="kind")
+    return LanguageModelConfig(kind, named["url"], named["model"], named["api_key"])
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
-    """A caller's choices; None leaves a choice to the store's settings, then to the library's defaults."""
+    """A caller's choices; None leaves a choice to the store's settings, then to the library's defaults.
+
+    A cycle of consolidation starts by itself after a write where `async_consolidate` and a namespace holds
+    `consolidate_threshold` facts; it applies the kinds in `auto_apply` and prunes with `auto_prune`. Hooks are called
+    on the thread that met the error and must not raise.
+    """
 
     top_k: int = 8
     embedding_mode: EmbeddingMode = EmbeddingMode.BUNDLED
@@ -45,8 +106,19 @@ class Config:
     confidence_weight: float | None = None
     vector_path: Literal["auto", "exact"] | None = None
     graph_hints: bool = False
+    consolidate_threshold: int = 20
+    decay_half_life_h: float = 720.0
+    async_consolidate: bool = True
+    max_async_consolidations: int = 2
+    auto_apply: tuple[ProposalKind, ...] = ()
+    auto_prune: bool = False
+    language_model: LanguageModelConfig | None = None
+    on_consolidate_error: Callable[[GrayMatterError], None] | None = None
 
     def __post_init__(self) -> None:
+        if not math.isfinite(self.decay_half_life_h) or self.decay_half_life_h <= 0:
+            raise InvalidInput("decay_half_life_h must be a positive number of hours.", field="decay_half_life_h")
+        check_kinds(self.auto_apply)
         if self.signal_weights is not None:
             check_signal_weights(self.signal_weights)
         if self.coverage_gate is not None:
@@ -55,6 +127,14 @@ class Config:
             check_fraction("min_relevance", self.min_relevance)
         if self.confidence_weight is not None:
             check_confidence_weight(self.confidence_weight)
+
+
+def check_kinds(kinds: tuple[ProposalKind, ...]) -> tuple[ProposalKind, ...]:
+    """The kinds themselves when a cycle may apply each of them; else `InvalidInput`."""
+    for kind in kinds:
+        if kind not in APPLICABLE_KINDS:
+            raise InvalidInput(f"A cycle applies {', '.join(APPLICABLE_KINDS)}, not {kind!r}", field="apply")
+    return kinds
 
 
 def check_confidence_weight(value: float) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Literal
+from typing import Literal, Protocol
 
 import filelock
 
@@ -37,15 +37,26 @@ _OTHERS_TURN_S = 5.0
 _log = logging.getLogger(__name__)
 
 
+class Chores(Protocol):
+    """Other work in pieces that waits until there is nothing to embed or index."""
+
+    def step(self, budget_s: float) -> bool:
+        """About `budget_s` seconds of it; whether there is more to do at once. Never raises an expected error."""
+
+
 class Indexer:
     """Follows one open ledger. `step` from one lane, or `start` the background thread; the rest from any thread."""
 
-    def __init__(self, ledger: Ledger, embedder: Embedder | None, *, config: Config) -> None:
+    def __init__(
+        self, ledger: Ledger, embedder: Embedder | None, *, config: Config, chores: Chores | None = None
+    ) -> None:
         self._ledger = ledger
         self._embedder = embedder
         self._config = config
         self._lock = filelock.FileLock(ledger.data_dir / LOCK_NAME, timeout=0, thread_local=False)
         self._stepping = Lock()
+        self._chores = chores
+        self._doing_chores = Lock()
         self._closed = False
         self._pause_until = 0.0
         self._embed_from = 0.0
@@ -72,12 +83,24 @@ class Indexer:
         return self._error
 
     def step(self, budget_s: float, *, chroma: bool = True) -> bool:
-        """About `budget_s` seconds of work: pending texts are embedded, then Chroma is filled (unless not `chroma`).
+        """About `budget_s` seconds of work: texts are embedded, Chroma is filled (unless not `chroma`), then chores.
 
         Returns whether there is more to do at once. False also when another process does it, when the store is
         read-only, or when something failed: `error` says what, and it is tried again later. The first step that fills
         Chroma takes a second or two longer. Never raises an expected error.
         """
+        return self._index_step(budget_s, chroma=chroma) or self._chores_step(budget_s)
+
+    def _chores_step(self, budget_s: float) -> bool:
+        """A piece of the chores, unless another thread is at them."""
+        if self._chores is None or self._stop.is_set() or not self._doing_chores.acquire(blocking=False):
+            return False
+        try:
+            return self._chores.step(budget_s)
+        finally:
+            self._doing_chores.release()
+
+    def _index_step(self, budget_s: float, *, chroma: bool) -> bool:
         with self._stepping:
             if self._pause_until > monotonic() or not self._owns_index():
                 return False
@@ -144,8 +167,9 @@ class Indexer:
         return VectorStatus(name, counts.embedded, counts.pending, held, path)
 
     def start(self) -> None:
-        """Starts the one background thread; a read-only store or one without a model needs none."""
-        if self._thread is None and self._queue is not None and not self._ledger.read_only:
+        """Starts the one background thread; a read-only store needs none, nor one without a model and chores."""
+        has_work = self._queue is not None or self._chores is not None
+        if self._thread is None and has_work and not self._ledger.read_only:
             self._thread = Thread(target=self._run, name="graymatter-indexer", daemon=True)
             self._thread.start()
 
@@ -160,7 +184,7 @@ class Indexer:
         if self._thread is not None:
             self._thread.join()
             self._thread = None
-        with self._stepping:
+        with self._doing_chores, self._stepping:
             self._closed = True
             if self._feed is not None:
                 self._feed.close()

@@ -38,11 +38,12 @@ from gm_engine.store.recalls import record_recalls
 from gm_engine.store.settings import load_settings
 
 if TYPE_CHECKING:
-    from gm_engine.indexing import Indexer
+    from gm_engine.indexing import Chores, Indexer
     from gm_engine.ranking.batch import BatchResult
     from gm_engine.ranking.missing import MissingReport
     from gm_engine.ranking.rank_table import RankTable
     from gm_engine.ranking.recall import Ranker, Ranking, RecallRequest
+    from gm_engine.vectors.table import VectorTable
 
 T = TypeVar("T")
 _COUNTING_TIMEOUT_S = 0.05
@@ -78,6 +79,7 @@ class Search:
         self._lock = RLock()
         self._ranker: Ranker | None = None
         self._indexer: Indexer | None = None
+        self._chores: Chores | None = None
 
     def recall(self, agent_id: str, query: str, options: RecallOptions) -> RecallResult:
         """See `Memory.recall`."""
@@ -179,8 +181,17 @@ class Search:
                 embedder = self._embedder
                 if embedder is None and self._config.embedding_mode is EmbeddingMode.BUNDLED:
                     embedder = MiniLM()
-                self._indexer = Indexer(self._ledger, embedder, config=self._config)
+                self._indexer = Indexer(self._ledger, embedder, config=self._config, chores=self._chores)
             return self._indexer
+
+    def add_chores(self, chores: Chores) -> None:
+        """Work that is done in pieces after indexing, on the same thread or lane."""
+        self._chores = chores
+
+    def vector_table(self) -> VectorTable | None:
+        """The vectors of the model in use; None where there is no model."""
+        planner = self._loaded_indexer().planner
+        return None if planner is None else planner.table
 
     def start_indexing(self) -> None:
         """Starts the one background thread."""

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from gm_engine.records import JsonValue
 from gm_engine.store.entities import name_key
+from gm_engine.store.graph_edits import extract_again, restore_names
 
 _ASKED_AT_ONCE = 500
 
@@ -30,6 +31,8 @@ class Kind:
 
     table: str
     key: tuple[str, ...]
+    version: str = "version"
+    """The column that holds the seq which made the row's present state."""
 
     @property
     def where(self) -> str:
@@ -52,11 +55,11 @@ class Kind:
             part = keys[start : start + _ASKED_AT_ONCE]
             one = f"({', '.join('?' for _ in self.key)})"
             rows = connection.exec_driver_sql(
-                f"SELECT {', '.join(self.key)}, version FROM {self.table}"
+                f"SELECT {', '.join(self.key)}, {self.version} FROM {self.table}"
                 f" WHERE ({', '.join(self.key)}) IN (VALUES {', '.join(one for _ in part)})",
                 tuple(value for key in part for value in key),
             )
-            found.update((tuple(row[:-1]), int(row[-1])) for row in rows)
+            found.update((tuple(row[:-1]), int(row[-1] or 0)) for row in rows)
         return {wanted[key]: version for key, version in found.items()}
 
 
@@ -67,11 +70,16 @@ KINDS: dict[str, Kind] = {
     "entity": Kind("entities", ("id",)),
     "edge": Kind("edges", ("from_id", "to_id", "relation")),
     "policy": Kind("policies", ("client", "agent_id")),
+    "proposal": Kind("proposals", ("id",), version="decided_seq"),
 }
 
 
 def apply_nets(connection: Connection, kind: str, nets: Mapping[str, Outcome]) -> None:
     """Writes the outcomes of a reversal to the rows of one kind."""
+    if kind == "edge":
+        extract_again(connection, [json.loads(target) for target, net in nets.items() if net.version_found])
+    elif kind == "entity":
+        restore_names(connection, {target: names for target, net in nets.items() if (names := _names(net)) is not None})
     for target, net in nets.items():
         if net.version == 0:
             _remove(connection, kind, target)
@@ -81,15 +89,27 @@ def apply_nets(connection: Connection, kind: str, nets: Mapping[str, Outcome]) -
             _update(connection, kind, target, net)
 
 
+def _names(net: Outcome) -> list[str] | None:
+    """The canonical names that an entity comes to own; None where they stay as they are."""
+    if net.version == 0:
+        return []
+    names = net.columns.get("names")
+    if isinstance(names, list):
+        return [str(name) for name in names]
+    return [name_key(str(net.columns["label"]))] if net.whole else None  # a row that an older program wrote
+
+
 def _remove(connection: Connection, kind: str, target: str) -> None:
     where, values = KINDS[kind].where, KINDS[kind].values(target)
     if kind == "checkpoint":  # its payload is nowhere else: a row that "does not exist" stays, marked
         connection.exec_driver_sql("UPDATE checkpoints SET deleted = 1, version = 0 WHERE id = ?", values)
         return
+    if kind == "proposal":  # the same
+        connection.exec_driver_sql("UPDATE proposals SET state = 'withdrawn', decided_seq = 0 WHERE id = ?", values)
+        return
     if kind == "edge":
         connection.exec_driver_sql(f"DELETE FROM edge_sources WHERE {where}", values)
     elif kind == "entity":
-        connection.exec_driver_sql("DELETE FROM entity_names WHERE entity_id = ?", values)
         connection.exec_driver_sql("DELETE FROM mentions WHERE entity_id = ?", values)
     connection.exec_driver_sql(f"DELETE FROM {KINDS[kind].table} WHERE {where}", values)
 
@@ -99,26 +119,24 @@ def _insert(connection: Connection, kind: str, target: str, net: Outcome) -> Non
         columns = {"deleted": 0, **net.columns}
         _write(connection, kind, target, {**columns, "version": net.version})
         return
+    if kind == "proposal":
+        _write(connection, kind, target, {"state": net.columns["state"], "decided_seq": net.version})
+        return
     described = KINDS[kind]
-    columns = dict(net.columns)
+    columns = {name: value for name, value in net.columns.items() if name != "names"}
     sources = columns.pop("sources", None)
     row = {**dict(zip(described.key, described.values(target), strict=True)), **columns, "version": net.version}
     connection.exec_driver_sql(
         f"INSERT OR REPLACE INTO {described.table}({', '.join(row)}) VALUES ({', '.join('?' for _ in row)})",
         tuple(row.values()),
     )
-    if kind == "entity":
-        connection.exec_driver_sql(
-            "INSERT OR IGNORE INTO entity_names(name_key, entity_id) VALUES (?, ?)",
-            (name_key(str(columns["label"])), target),
-        )
     _write_sources(connection, target, sources)
 
 
 def _update(connection: Connection, kind: str, target: str, net: Outcome) -> None:
-    columns = dict(net.columns)
+    columns = {name: value for name, value in net.columns.items() if name != "names"}
     sources = columns.pop("sources", None)
-    _write(connection, kind, target, {**columns, "version": net.version})
+    _write(connection, kind, target, {**columns, KINDS[kind].version: net.version})
     _write_sources(connection, target, sources)
 
 

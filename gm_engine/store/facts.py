@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
 from sqlalchemy import Connection
@@ -210,6 +210,8 @@ def refuse_revived(connection: Connection, facts: Iterable[Fact]) -> None:
 
 
 def _stored(fact: Fact, column: str) -> JsonValue:
+    if column == "origin":
+        return cast("JsonValue", origin_image(fact.origin))
     value = getattr(fact, column)
     return int(value) if column == "pinned" else cast("JsonValue", value)
 
@@ -217,7 +219,29 @@ def _stored(fact: Fact, column: str) -> JsonValue:
 def write_columns(connection: Connection, names: Sequence[str], rows: Sequence[tuple[JsonValue, ...]]) -> None:
     """Overwrites the named columns of facts; each row holds their values and a fact's id. Not journalled here."""
     assignments = ", ".join(f"{name} = ?" for name in names)
+    if "origin" in names:
+        at = list(names).index("origin")
+        _write_refs(connection, [(str(row[-1]), row[at]) for row in rows])
+        rows = [(*row[:at], canonical_json(row[at]), *row[at + 1 :]) for row in rows]
     connection.exec_driver_sql(f"UPDATE facts SET {assignments} WHERE id = ?", list(rows))
+
+
+def _write_refs(connection: Connection, origins: Sequence[tuple[str, JsonValue]]) -> None:
+    """The sources of facts, as their origins (images) name them."""
+    connection.exec_driver_sql("DELETE FROM fact_refs WHERE fact_id = ?", [(fact_id,) for fact_id, _ in origins])
+    refs = [
+        (fact_id, source.kind, source.ref)
+        for fact_id, image in origins
+        for source in origin_from_image(cast("Mapping[str, JsonValue]", image)).sources
+    ]
+    if refs:
+        connection.exec_driver_sql("INSERT OR IGNORE INTO fact_refs(fact_id, kind, ref) VALUES (?, ?, ?)", refs)
+
+
+def add_sources(tx: Transaction, fact: Fact, sources: Iterable[SourceRef]) -> None:
+    """Adds where a merged text came from to the fact that stays, journalled; nothing when it names them already."""
+    united = tuple(dict.fromkeys((*fact.origin.sources, *sources)))
+    patch_facts(tx, [fact], {"origin": origin_image(replace(fact.origin, sources=united))})
 
 
 def remove_facts(connection: Connection, ids: Sequence[str]) -> None:

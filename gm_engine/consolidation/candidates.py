@@ -1,0 +1,168 @@
+"""Which pairs of facts are worth a comparison: close vectors, shared rare words, the same sentence but for a detail.
+
+Never all pairs: every way of finding candidates is bounded by the number of facts times a small constant.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gm_engine.consolidation.comparison import frame
+from gm_engine.consolidation.neighbours import close_pairs
+from gm_engine.consolidation.steps import Steps
+from gm_engine.consolidation.wording import Kind, Token, tokens
+
+VECTOR_FLOOR = 0.8
+SERIES_FROM = 4
+"""So many sentences that differ in a number only are a series of records, not contradictions."""
+
+_RARE_WORDS = 5
+_RARE_UNTIL = 25
+_BUCKET = 24
+_WINDOW = 3
+_CHUNK = 400
+_SHORT_TEXT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text as tokens, and the two figures that must be equal for a comparison to be worth its time."""
+
+    tokens: tuple[Token, ...]
+    hard: int
+    frame: int
+    whole: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Pairs of positions (left < right); `series[n]` is the series that text n belongs to, -1 for none."""
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    series: NDArray[np.int64]
+    series_count: int
+
+
+def read_text(text: str) -> Reading:
+    """The tokens of a text and its figures."""
+    found = tokens(text)
+    hard = tuple(token.key for token in found if token.kind in (Kind.GUARD, Kind.SYMBOL))
+    numbers = sum(token.kind is Kind.NUMBER for token in found)
+    return Reading(
+        found,
+        hash((hard, numbers)),
+        hash(tuple(key for key, _ in frame(found))),
+        hash(tuple((token.kind, token.key) for token in found)),
+    )
+
+
+def read_texts(texts: Sequence[str]) -> Steps[list[Reading]]:
+    """`read_text` for each text, in pieces."""
+    found: list[Reading] = []
+    chars = 0
+    for number, text in enumerate(texts):
+        found.append(read_text(text))
+        chars += len(text) + 50
+        if chars > 40_000:
+            chars = 0
+            yield number, len(texts), "reading texts"
+    return found
+
+
+def find_candidates(
+    readings: Sequence[Reading], vectors: NDArray[np.float32] | None, fresh: NDArray[np.bool_] | None
+) -> Steps[Candidates]:
+    """The pairs worth comparing. `vectors` has a normalised row per text, zero where there is none.
+
+    With `fresh`, only pairs with at least one fresh text.
+    """
+    count = len(readings)
+    codes: list[NDArray[np.int64]] = []
+    series, series_count, framed = _framed_pairs(readings)
+    codes.append(_codes(framed, count))
+    yield count, count, "comparing wordings"
+    rare = yield from _rare_word_pairs(readings, fresh)
+    codes.append(_codes(rare, count))
+    if vectors is not None:
+        left, right = yield from close_pairs(vectors, floor=VECTOR_FLOOR, fresh=fresh)
+        codes.append(left * count + right)
+    unique = np.unique(np.concatenate(codes)) if count else np.empty(0, np.int64)
+    left, right = unique // max(count, 1), unique % max(count, 1)
+    hard = np.array([reading.hard for reading in readings], np.int64)
+    keep = hard[left] == hard[right] if count else np.empty(0, np.bool_)
+    if fresh is not None and count:
+        keep &= fresh[left] | fresh[right]
+    return Candidates(left[keep], right[keep], series, series_count)
+
+
+def _codes(pairs: Iterable[tuple[int, int]], count: int) -> NDArray[np.int64]:
+    return np.fromiter((min(a, b) * count + max(a, b) for a, b in pairs if a != b), np.int64)
+
+
+def _framed_pairs(readings: Sequence[Reading]) -> tuple[NDArray[np.int64], int, list[tuple[int, int]]]:
+    """Pairs with the same sentence but for numbers and negations, and the sets that are a series."""
+    frames: dict[int, list[int]] = defaultdict(list)
+    wholes: dict[int, list[int]] = defaultdict(list)
+    for n, reading in enumerate(readings):
+        if reading.tokens:
+            frames[reading.frame].append(n)
+            wholes[reading.whole].append(n)
+    pairs = [pair for members in wholes.values() for pair in _bounded(members)]
+    series = np.full(len(readings), -1, np.int64)
+    series_count = 0
+    for members in frames.values():
+        if len({readings[n].whole for n in members}) >= SERIES_FROM:
+            series[members] = series_count
+            series_count += 1
+        elif len(members) > 1:
+            pairs.extend(_bounded(members))
+    return series, series_count, pairs
+
+
+def _bounded(members: Sequence[int]) -> Iterable[tuple[int, int]]:
+    """All pairs of few members; of many, each with the first and with its neighbours."""
+    if len(members) <= _BUCKET:
+        return combinations(members, 2)
+    near = [pair for step in range(1, _WINDOW + 1) for pair in zip(members, members[step:], strict=False)]
+    return near + [(members[0], other) for other in members[1:]]
+
+
+def _rare_word_pairs(readings: Sequence[Reading], fresh: NDArray[np.bool_] | None) -> Steps[list[tuple[int, int]]]:
+    """Pairs that share two rare words, or one where a text is short."""
+    words = [_words(reading.tokens) for reading in readings]
+    frequency = Counter(word for found in words for word in found)
+    yield 0, len(readings), "comparing wordings"
+    holders: dict[str, list[int]] = defaultdict(list)
+    for n, found in enumerate(words):
+        rare = sorted((frequency[word], word) for word in found if 2 <= frequency[word] <= _RARE_UNTIL)
+        for _, word in rare[:_RARE_WORDS]:
+            holders[word].append(n)
+    shared: Counter[tuple[int, int]] = Counter()
+    for done, members in enumerate(holders.values()):
+        if fresh is None:
+            shared.update(combinations(members, 2))
+        elif fresh[members].any():
+            shared.update(pair for pair in combinations(members, 2) if fresh[pair[0]] or fresh[pair[1]])
+        if done % _CHUNK == 0:
+            yield done, len(holders), "comparing wordings"
+    return [
+        pair
+        for pair, times in shared.items()
+        if times >= 2 or min(len(words[pair[0]]), len(words[pair[1]])) <= _SHORT_TEXT
+    ]
+
+
+def _words(found: Sequence[Token]) -> frozenset[str]:
+    """Words, names, and pairs of neighbouring characters of a script without spaces."""
+    words = {token.key.casefold() for token in found if token.kind in (Kind.WORD, Kind.NAME)}
+    words.update(
+        left.key + right.key for left, right in pairwise(found) if left.kind is Kind.SCRIPT and right.kind is left.kind
+    )
+    return frozenset(words)

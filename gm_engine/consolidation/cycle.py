@@ -1,0 +1,377 @@
+"""One consolidation cycle of a namespace: decay, propose, apply what is allowed, prune what has faded, report.
+
+What was proposed, applied and pruned stands in the journal as one group whose last entry carries the report. Each
+piece commits by itself, so that a cycle that is cancelled or killed leaves a valid store and can run again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gm_engine.consolidation.apply import carry_out
+from gm_engine.consolidation.candidates import find_candidates, read_texts
+from gm_engine.consolidation.decay import faded, fading
+from gm_engine.consolidation.dismissals import Dismissals, summary_key
+from gm_engine.consolidation.duplicates import compare_pairs, exact_groups, exact_proposals, star_proposals
+from gm_engine.consolidation.losses import lost_and_invented
+from gm_engine.consolidation.reports import report_detail
+from gm_engine.consolidation.steps import Steps
+from gm_engine.errors import BlockedValue, FactChanged, InvalidInput, LanguageModelFailed, ProposalDecided
+from gm_engine.language.model import known_only
+from gm_engine.proposals import CycleReport, NewProposal, Proposal, ProposalKind, SummaryDraft
+from gm_engine.records import Origin
+from gm_engine.store import consolidation as rows
+from gm_engine.store.consolidation import LiveFact, Retention
+from gm_engine.store.database import Ledger
+from gm_engine.store.facts import load_facts
+from gm_engine.store.proposals import WAITING, dismissed, insert_proposals, list_proposals, required, set_state
+from gm_engine.store.settings import load_settings
+from gm_engine.store.transaction import Transaction
+from gm_engine.vectors.table import VectorTable
+
+HELD_BACK_SHARE = 0.5
+"""A prune that would take a larger share of a namespace's live facts waits in the inbox: its report comes first."""
+
+_CHUNK = 500
+_SUMMARY_CHARS = 24_000
+_SUMMARY_FACTS = 100
+Summarise = Callable[[dict[str, str]], SummaryDraft]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one cycle may do. `summarise` asks the language model, None where none is configured."""
+
+    agent_id: str
+    threshold: int
+    half_life_h: float
+    dry_run: bool = False
+    automatic: bool = False
+    apply: tuple[ProposalKind, ...] = ()
+    prune: bool = True
+    summarise: Summarise | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Faded:
+    """What has faded: the facts that leave now, and those that wait in the inbox for a person."""
+
+    leaving: tuple[str, ...]
+    held_back: tuple[str, ...]
+
+
+class Cycle:
+    """One run; `steps` does the work a piece at a time and returns the report."""
+
+    def __init__(self, ledger: Ledger, plan: Plan, *, origin: Origin, vectors: VectorTable | None) -> None:
+        self._ledger = ledger
+        self._plan = plan
+        self._origin = replace(origin, channel="consolidation") if plan.automatic else origin
+        self._vectors = vectors
+        self._now_ns = ledger.clock.now_ns()
+        self._group_id = ledger.clock.new_id(self._now_ns)
+        self._errors: list[str] = []
+
+    def steps(self) -> Steps[CycleReport]:
+        """Runs the cycle. Raises what the ledger raises; a failing language model is an error in the report."""
+        plan = self._plan
+        decayed_count = yield from self._decay()
+        seq = self._ledger.last_seq()
+        with self._ledger.read() as connection:
+            since = rows.consolidated_seq(connection, plan.agent_id) if plan.automatic else 0
+            facts = rows.live_facts(connection, plan.agent_id)
+            decisions = Dismissals(dismissed(connection, plan.agent_id))
+            if self._vectors is not None:
+                self._vectors.refresh(connection)
+        gone = self._faded(decisions)
+        staying = [fact for fact in facts if fact.id not in set(gone.leaving)]
+        found, series = yield from self._find(staying, decisions, since)
+        found += self._summary(staying, decisions)
+        found += self._prune_proposal(gone.held_back)
+        new, known, changed = self._sort_out(found, partly=since > 0)
+        report = CycleReport(
+            agent_id=plan.agent_id,
+            at_ns=self._now_ns,
+            facts=len(facts),
+            dry_run=plan.dry_run,
+            automatic=plan.automatic,
+            decayed=decayed_count,
+            proposed=dict(Counter(proposal.kind for proposal in new)),
+            known=known,
+            held_back=len(gone.held_back),
+            series=series,
+        )
+        if plan.dry_run:
+            shown = tuple(_as_it_would_be(proposal, self._now_ns) for proposal in new)
+            return replace(report, proposals=shown, pruned=len(gone.leaving), errors=tuple(self._errors))
+        yield 0, None, "writing proposals"
+        proposals = self._propose(new, changed)
+        report = yield from self._apply(report)
+        report = yield from self._prune(report, gone.leaving)
+        return self._finish(replace(report, errors=tuple(self._errors)), proposals, seq)
+
+    # --- decay and pruning -----------------------------------------------------------------------------------------
+
+    def _decay(self) -> Steps[int]:
+        lowered = fading(self._retentions(), self._now_ns, half_life_h=self._plan.half_life_h)
+        if not self._plan.dry_run:
+            for start in range(0, len(lowered), 4 * _CHUNK):
+                with self._ledger.bookkeep() as connection:
+                    rows.lower_weights(connection, lowered[start : start + 4 * _CHUNK])
+                yield start, len(lowered), "fading"
+        return len(lowered)
+
+    def _retentions(self) -> list[Retention]:
+        with self._ledger.read() as connection:
+            return rows.retentions(connection, self._plan.agent_id)
+
+    def _faded(self, decisions: Dismissals) -> Faded:
+        """All of it is held back where pruning is not allowed, or would take most of what lives in the namespace."""
+        facts = self._retentions()
+        gone = faded(facts, self._now_ns, half_life_h=self._plan.half_life_h)
+        with self._ledger.read() as connection:
+            keys = rows.text_keys(connection, [fact.id for fact in gone])
+        gone = [fact for fact in gone if not decisions.keeps(fact.id, keys.get(fact.id, ""))]
+        ids = tuple(fact.id for fact in gone)
+        living = sum(fact.is_live and not fact.is_alias for fact in facts)
+        if self._plan.prune and sum(fact.is_live for fact in gone) <= HELD_BACK_SHARE * living:
+            return Faded(ids, ())
+        return Faded((), ids)
+
+    def _prune_proposal(self, held_back: Sequence[str]) -> list[NewProposal]:
+        if not held_back:
+            return []
+        with self._ledger.read() as connection:
+            found = load_facts(connection, held_back)
+            keys = rows.text_keys(connection, held_back)
+        ids = tuple(fact_id for fact_id in held_back if fact_id in found)
+        return [
+            NewProposal(
+                kind="prune",
+                source="consolidation",
+                agent_id=self._plan.agent_id,
+                facts=ids,
+                same_key=summary_key(self._plan.agent_id, ids),
+                reason=f"{len(ids)} faded facts have a weight below {rows.PRUNE_BELOW:g}.",
+                base={fact_id: found[fact_id].version for fact_id in ids},
+                details={"text_keys": [keys[fact_id] for fact_id in ids]},
+            )
+        ]
+
+    def _prune(self, report: CycleReport, ids: Sequence[str]) -> Steps[CycleReport]:
+        pruned = 0
+        for start in range(0, len(ids), _CHUNK):
+            with self._write("prune") as tx:
+                pruned += rows.prune_facts(tx, ids[start : start + _CHUNK])
+            yield start, len(ids), "pruning"
+        return replace(report, pruned=pruned)
+
+    # --- proposals -------------------------------------------------------------------------------------------------
+
+    def _find(
+        self, facts: Sequence[LiveFact], decisions: Dismissals, since: int
+    ) -> Steps[tuple[list[NewProposal], int]]:
+        agent_id = self._plan.agent_id
+        groups = exact_groups(facts)
+        found = exact_proposals(facts, groups, agent_id=agent_id, dismissed=decisions)
+        firsts = [facts[members[0]] for members in groups]
+        readings = yield from read_texts([fact.text for fact in firsts])
+        vectors = self._codes(firsts)
+        fresh = np.array([fact.version > since for fact in firsts], np.bool_) if since else None
+        candidates = yield from find_candidates(readings, vectors, fresh)
+        pairs = yield from compare_pairs(readings, candidates, vectors)
+        kinds: tuple[tuple[ProposalKind, str], ...] = (("near_duplicate", "near"), ("contradiction", "contradiction"))
+        for kind, verdict in kinds:
+            of_kind = [pair for pair in pairs if pair.comparison.verdict == verdict]
+            found += star_proposals(kind, firsts, of_kind, agent_id=agent_id, dismissed=decisions)
+        return found, candidates.series_count
+
+    def _codes(self, facts: Sequence[LiveFact]) -> NDArray[np.float32] | None:
+        """A normalised vector per fact, zero where there is none; None when no fact has one."""
+        if self._vectors is None or not facts:
+            return None
+        places = self._vectors.rows([fact.text_key for fact in facts])
+        known = np.flatnonzero(places >= 0)
+        if not len(known):
+            return None
+        vectors = np.zeros((len(facts), self._vectors.dims), np.float32)
+        codes = self._vectors.codes(places[known])
+        vectors[known] = codes / np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1.0)
+        return vectors
+
+    def _summary(self, facts: Sequence[LiveFact], decisions: Dismissals) -> list[NewProposal]:
+        """Asks the model about the weakest half of the unpinned facts, as many of them as one prompt holds."""
+        plan = self._plan
+        if plan.summarise is None or plan.dry_run or len(facts) <= plan.threshold or self._summary_waits():
+            return []
+        shown = weakest_half(facts, decisions)
+        asked = summary_key(plan.agent_id, [fact.id for fact in shown])
+        if not shown or decisions.was_asked(asked):
+            return []
+        try:
+            draft = plan.summarise({fact.id: fact.text for fact in shown})
+            consumed = known_only(draft, [fact.id for fact in shown])
+        except LanguageModelFailed as error:
+            self._errors.append(error.message)
+            return []
+        if decisions.covers_summary(consumed):
+            return []
+        by_id = {fact.id: fact for fact in shown}
+        findings = lost_and_invented({fact_id: by_id[fact_id].text for fact_id in consumed}, draft.summary)
+        return [
+            NewProposal(
+                kind="summary",
+                source="consolidation",
+                agent_id=plan.agent_id,
+                facts=consumed,
+                same_key=summary_key(plan.agent_id, consumed),
+                text=draft.summary,
+                reason=f"{len(consumed)} of the weakest facts in one text.",
+                base={fact_id: by_id[fact_id].version for fact_id in consumed},
+                findings=findings,
+                details={
+                    "text_keys": [by_id[fact_id].text_key.hex() for fact_id in consumed],
+                    "contradictions": list(draft.contradictions),
+                    "asked": asked,
+                },
+            )
+        ]
+
+    def _summary_waits(self) -> bool:
+        """Whether a summary is in the inbox already: the model is not asked again before it is decided on."""
+        return any(not old.stale for old in self._waiting() if old.kind == "summary")
+
+    def _waiting(self) -> tuple[Proposal, ...]:
+        with self._ledger.read() as connection:
+            return list_proposals(connection, states=WAITING, source="consolidation", agent_id=self._plan.agent_id)
+
+    def _sort_out(
+        self, found: Sequence[NewProposal], *, partly: bool
+    ) -> tuple[list[NewProposal], int, list[tuple[Proposal, bool]]]:
+        """What is new, how many wait already, and the waiting ones to change: (proposal, whether it comes back)."""
+        waiting = self._waiting()
+        by_key = {(proposal.kind, proposal.same_key): proposal for proposal in waiting}
+        new, seen = [], set()
+        changed: list[tuple[Proposal, bool]] = []
+        for proposal in found:
+            old = by_key.get((proposal.kind, proposal.same_key))
+            if old is None or old.stale:
+                new.append(proposal)
+                continue
+            seen.add(old.id)
+            if old.state == "later" and not self._plan.automatic:
+                changed.append((old, True))
+        for old in waiting:
+            outdated = old.kind != "summary" and not partly and old.id not in seen
+            if old.stale or outdated:
+                changed.append((old, False))
+        return new, len(seen), changed
+
+    def _propose(self, new: Sequence[NewProposal], changed: Sequence[tuple[Proposal, bool]]) -> list[Proposal]:
+        """Writes the new proposals, unless another cycle wrote the same meanwhile."""
+        if not new and not changed:
+            return []
+        with self._write("propose") as tx:
+            current = {one.id: one for one in required(tx.connection, [old.id for old, _ in changed])}
+            for old, comes_back in changed:
+                if current[old.id].state == old.state:
+                    set_state(tx, [current[old.id]], "open" if comes_back else "withdrawn")
+            waiting = list_proposals(
+                tx.connection, states=WAITING, source="consolidation", agent_id=self._plan.agent_id
+            )
+            known = {(one.kind, one.same_key) for one in waiting}
+            return list(insert_proposals(tx, [one for one in new if (one.kind, one.same_key) not in known]))
+
+    def _write(self, verb: str) -> AbstractContextManager[Transaction]:
+        return self._ledger.write(verb, origin=self._origin, agent_id=self._plan.agent_id, group_id=self._group_id)
+
+    def _apply(self, report: CycleReport) -> Steps[CycleReport]:
+        """Carries out the allowed kinds, those that waited already too."""
+        allowed = set(self._plan.apply)
+        if not allowed:
+            return report
+        wanted = [one.id for one in self._waiting() if one.state == "open" and one.kind in allowed and not one.stale]
+        applied: Counter[str] = Counter()
+        consumed = 0
+        for start in range(0, len(wanted), _CHUNK // 2):
+            with self._write("accept") as tx:
+                language = load_settings(tx.connection).language
+                for proposal in required(tx.connection, wanted[start : start + _CHUNK // 2]):
+                    try:
+                        carry_out(tx, proposal, language=language)
+                    except (FactChanged, ProposalDecided):
+                        continue  # two proposals of this cycle share a fact: the second one is stale now
+                    except (BlockedValue, InvalidInput) as error:
+                        self._errors.append(error.message)
+                    else:
+                        applied[proposal.kind] += 1
+                        consumed += len(proposal.consumed)
+            yield start, len(wanted), "applying"
+        return replace(report, applied=dict(applied), consumed=consumed)
+
+    # --- reports ---------------------------------------------------------------------------------------------------
+
+    def _finish(self, report: CycleReport, proposals: Sequence[Proposal], seq: int) -> CycleReport:
+        """Journals the report, unless an automatic cycle had nothing to do; counts the cycle."""
+        did = report.proposed or report.applied or report.pruned or report.errors
+        entry: int | None = None
+        if did or not self._plan.automatic:
+            with self._ledger.write(
+                rows.CYCLE_VERB,
+                origin=self._origin,
+                agent_id=self._plan.agent_id,
+                group_id=self._group_id,
+                detail=report_detail(report),
+            ) as tx:
+                entry = tx.seq
+        added = {"cycles": 1, "consumed": report.consumed, "pruned": report.pruned}
+        with self._ledger.bookkeep() as connection:
+            rows.add_to_counters(
+                connection, agent_id=self._plan.agent_id, seq=seq, added=added, last=report_detail(report)
+            )
+            now = required(connection, [proposal.id for proposal in proposals])
+        return replace(report, seq=entry, proposals=now)
+
+
+def weakest_half(facts: Sequence[LiveFact], decisions: Dismissals) -> list[LiveFact]:
+    """The weakest half of the unpinned facts, cut to what one prompt holds."""
+    unpinned = sorted(
+        (fact for fact in facts if not fact.pinned), key=lambda fact: (fact.weight, fact.used_ns, fact.id)
+    )
+    shown: list[LiveFact] = []
+    chars = 0
+    for fact in unpinned[: len(unpinned) // 2]:
+        if decisions.never_summarise(fact.text_key.hex()):
+            continue
+        chars += len(fact.text)
+        if chars > _SUMMARY_CHARS or len(shown) >= _SUMMARY_FACTS:
+            break
+        shown.append(fact)
+    return shown
+
+
+def _as_it_would_be(new: NewProposal, at_ns: int) -> Proposal:
+    return Proposal(
+        id="",
+        kind=new.kind,
+        source=new.source,
+        agent_id=new.agent_id,
+        created_ns=at_ns,
+        facts=new.facts,
+        keep=new.keep,
+        text=new.text,
+        reason=new.reason,
+        base=new.base,
+        findings=new.findings,
+        score=new.score,
+        details=new.details,
+        same_key=new.same_key,
+        state="open",
+        seq=0,
+    )

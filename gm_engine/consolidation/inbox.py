@@ -1,0 +1,169 @@
+"""The one inbox: what consolidation, the vault and clients under review propose, and what a person decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gm_engine.consolidation.apply import carry_out
+from gm_engine.errors import BlockedValue, FactChanged, InvalidInput, ProposalDecided
+from gm_engine.progress import CancelToken, Progress, no_progress
+from gm_engine.proposals import (
+    PROPOSAL_STATES,
+    InboxCount,
+    NewProposal,
+    Proposal,
+    ProposalKind,
+    ProposalSource,
+    ProposalState,
+)
+from gm_engine.records import Origin
+from gm_engine.store import proposals as rows
+from gm_engine.store.database import Ledger
+from gm_engine.store.settings import load_settings
+
+_CHUNK = 200
+_DECIDABLE: dict[ProposalState, tuple[ProposalState, ...]] = {
+    "rejected": ("open", "later"),
+    "never": ("open", "later", "rejected"),
+    "later": ("open",),
+    "open": ("later", "rejected", "never"),
+}
+_VERBS: dict[ProposalState, str] = {"rejected": "reject", "never": "never_again", "later": "later", "open": "reopen"}
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A proposal that a bulk decision could not carry out, and why."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class BulkDecision:
+    """What accepting many proposals did: those accepted, those left, and the journal entry to undo (None: nothing)."""
+
+    accepted: tuple[Proposal, ...]
+    left: tuple[Left, ...]
+    seq: int | None
+
+
+class Inbox:
+    """The proposals of one open store. Every decision is journalled: undoing it reopens the proposal."""
+
+    def __init__(self, ledger: Ledger, *, origin: Origin, wake: Callable[[], None]) -> None:
+        self._ledger = ledger
+        self._origin = origin
+        self._wake = wake
+
+    def list(
+        self,
+        state: ProposalState | Literal["waiting"] = "open",
+        *,
+        source: ProposalSource | None = None,
+        kind: ProposalKind | None = None,
+        agent_id: str | None = None,
+        limit: int | None = None,
+    ) -> tuple[Proposal, ...]:
+        """Proposals in a state (`waiting`: open or put off): exact duplicates first, the surest first in a kind."""
+        if state != "waiting" and state not in PROPOSAL_STATES:
+            raise InvalidInput(f"There is no state {state!r}.", field="state")
+        states = rows.WAITING if state == "waiting" else (state,)
+        with self._ledger.read() as connection:
+            return rows.list_proposals(
+                connection, states=states, source=source, kind=kind, agent_id=agent_id, limit=limit
+            )
+
+    def get(self, proposal_id: str) -> Proposal:
+        """One proposal as it is now; `NotFound` when there is none."""
+        with self._ledger.read() as connection:
+            return rows.required(connection, [proposal_id])[0]
+
+    def counts(self) -> tuple[InboxCount, ...]:
+        """How many proposals there are of each source, kind and state."""
+        with self._ledger.read() as connection:
+            return rows.proposal_counts(connection)
+
+    def add(self, new: Sequence[NewProposal]) -> tuple[Proposal, ...]:
+        """Puts proposals into the inbox. `InvalidInput` for a text or agent that the ledger cannot hold."""
+        with self._ledger.write("propose", origin=self._origin) as tx:
+            return rows.insert_proposals(tx, new)
+
+    def accept(self, proposal_id: str, *, edited: str | None = None, keep: str | None = None) -> Proposal:
+        """Does what a proposal says, in one transaction.
+
+        `edited` replaces the proposed result, `keep` names the fact of a duplicate or contradiction that stays instead
+        of the proposed one. Raises `FactChanged` (the proposal stays, stale), `ProposalDecided`, `BlockedValue`,
+        `InvalidInput` or `NotFound`; then nothing is written.
+        """
+        with self._ledger.write("accept", origin=self._origin, agent_id=self.get(proposal_id).agent_id) as tx:
+            (proposal,) = rows.required(tx.connection, [proposal_id])
+            carry_out(tx, proposal, edited=edited, keep=keep, language=load_settings(tx.connection).language)
+        self._wake()
+        return self.get(proposal_id)
+
+    def accept_many(
+        self, ids: Sequence[str], *, progress: Progress = no_progress, cancel: CancelToken | None = None
+    ) -> BulkDecision:
+        """Accepts proposals as they are, as one user action; what cannot be carried out is left and named.
+
+        Raises `NotFound` before any effect, `Cancelled` between two chunks (what was committed stays, as one group).
+        """
+        wanted = tuple(dict.fromkeys(ids))
+        with self._ledger.read() as connection:
+            rows.required(connection, wanted)
+        accepted: list[str] = []
+        left: list[Left] = []
+        group_id: str | None = None
+        seq: int | None = None
+        for start in range(0, len(wanted), _CHUNK):
+            if cancel is not None:
+                cancel.check()
+            with self._ledger.write("accept", origin=self._origin, group_id=group_id) as tx:
+                done_before = len(accepted)
+                language = load_settings(tx.connection).language
+                for proposal in rows.required(tx.connection, wanted[start : start + _CHUNK]):
+                    try:
+                        carry_out(tx, proposal, language=language)
+                    except (FactChanged, ProposalDecided, BlockedValue, InvalidInput) as error:
+                        left.append(Left(proposal.id, error.message))
+                    else:
+                        accepted.append(proposal.id)
+                group_id = tx.group_id
+                if len(accepted) > done_before and seq is None:
+                    seq = tx.seq
+            progress(min(start + _CHUNK, len(wanted)), len(wanted), "accepting")
+        self._wake()
+        with self._ledger.read() as connection:
+            return BulkDecision(rows.required(connection, accepted), tuple(left), seq)
+
+    def reject(self, ids: str | Sequence[str]) -> tuple[Proposal, ...]:
+        """Turns proposals down: while these facts stay as they are, the same is not proposed again."""
+        return self._decide(ids, "rejected")
+
+    def never_again(self, ids: str | Sequence[str]) -> tuple[Proposal, ...]:
+        """Turns proposals down for good: these texts are never proposed together again, whichever facts hold them."""
+        return self._decide(ids, "never")
+
+    def later(self, ids: str | Sequence[str]) -> tuple[Proposal, ...]:
+        """Puts proposals off until they are reopened or the next asked-for cycle finds them again."""
+        return self._decide(ids, "later")
+
+    def reopen(self, ids: str | Sequence[str]) -> tuple[Proposal, ...]:
+        """Brings proposals back that were put off or turned down."""
+        return self._decide(ids, "open")
+
+    def _decide(self, ids: str | Sequence[str], state: ProposalState) -> tuple[Proposal, ...]:
+        wanted = (ids,) if isinstance(ids, str) else tuple(ids)
+        with self._ledger.write(_VERBS[state], origin=self._origin) as tx:
+            proposals = rows.required(tx.connection, wanted)
+            for proposal in proposals:
+                if proposal.state != state and proposal.state not in _DECIDABLE[state]:
+                    raise ProposalDecided(
+                        f"The proposal was {proposal.state} already.", id=proposal.id, state=proposal.state
+                    )
+            rows.set_state(tx, proposals, state)
+        with self._ledger.read() as connection:
+            return rows.required(connection, wanted)
