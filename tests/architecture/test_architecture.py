@@ -17,7 +17,7 @@ SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob
 MAX_FILE_LINES = 450
 MAX_FUNCTION_LINES = 60
 FACADE = "gm_engine/memory.py"  # one thin method per verb: long, but one subject
-MAX_FACADE_LINES = 520
+MAX_FACADE_LINES = 700
 TEXT_SUFFIXES = {".py", ".md", ".toml", ".txt", ".cfg", ".yml", ".yaml", ".json", ".sql", ".sh", ""}
 
 
