@@ -109,6 +109,7 @@ class FactDetailsViewModel(QObject):
         self.state: DetailsState = NothingSelected()
         self.is_waiting = False
         host.changed.connect(self._on_changed)
+        host.store_opened.connect(self._load)
         host.store_closed.connect(self.clear)
 
     @property
@@ -140,7 +141,7 @@ class FactDetailsViewModel(QObject):
 
     def _load(self) -> None:
         fact_id = self._fact_id
-        if fact_id is None:
+        if fact_id is None or not self._host.is_open:
             return
         now_ns = self._clock.now_ns()
         self.is_waiting = True

@@ -65,6 +65,7 @@ class MemoryViewModel(QObject):
         self._is_listing = False
         self._wanted_id: str | None = None
         self._is_loosened = False
+        self._is_first_listing = True
         self._listing = Latest()
         self._bodies = Latest()
         self._reload_soon = QTimer(self, singleShot=True)
@@ -73,7 +74,7 @@ class MemoryViewModel(QObject):
         self.table.sort_wanted.connect(self.set_sort)
         verbs.added.connect(self.reveal)
         host.changed.connect(self._on_changed)
-        host.store_opened.connect(self.reload)
+        host.store_opened.connect(self._on_opened)
         host.store_closed.connect(self._on_closed)
 
     @property
@@ -164,8 +165,10 @@ class MemoryViewModel(QObject):
         self._host.read(partial(_telling, list(self.table.ids[:200])), done)
 
     def reload(self) -> None:
-        """Reads namespaces and ids again; bodies that are cached stay."""
+        """Reads namespaces and ids again; bodies that are cached stay. Without a store, opening one does it."""
         self._reload_soon.stop()
+        if not self._host.is_open:
+            return
         self._is_listing = True
         query = self.filter.query(self._clock.now_ns(), sort=self.sort[0], descending=self.sort[1])
         self._listing.take(self._host.read(partial(_load, query), self._on_listed, self._on_failed))
@@ -195,7 +198,10 @@ class MemoryViewModel(QObject):
             self._is_loosened = True
             self._host.read(lambda memory: memory.get(wanted).agent_id, self._loosen)
         elif self.selected:
-            self.select(self.selected if len(self.selected) == 1 else self.selected.intersection(ids))
+            # one fact stays in the inspector when a filter or a change hides it; a remembered one must be in the store
+            keeps_hidden = len(self.selected) == 1 and not self._is_first_listing
+            self.select(self.selected if keeps_hidden else self.selected.intersection(ids))
+        self._is_first_listing = False
 
     def _on_failed(self, error: GrayMatterError) -> None:
         self._is_listing = False
@@ -216,6 +222,10 @@ class MemoryViewModel(QObject):
             self.table.forget(changes.fact_ids)
             if not self._reload_soon.isActive():
                 self._reload_soon.start(FOLLOW_MS)
+
+    def _on_opened(self) -> None:
+        self._is_first_listing = True
+        self.reload()
 
     def _on_closed(self) -> None:
         self._listing.cancel()

@@ -139,6 +139,8 @@ class SearchViewModel(QObject):
     def ask(self) -> None:
         """Asks now; an older answer that is still under way is dropped."""
         self._ask_soon.stop()
+        if not self._host.is_open:
+            return  # asked again once the namespaces of a store are known
         question = self.question
         if not question.query.strip() or not question.agent_id:
             self._latest.cancel()

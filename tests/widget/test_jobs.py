@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QPointF, Qt
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.app import App
 from gm_desktop.engine_host import EngineHost
+from gm_desktop.viewmodels.fact_details import FactDetails
 from gm_desktop.views.memory import MemoryPage
 from gm_desktop.views.revise_dialog import ReviseDialog
 from gm_desktop.views.search import SearchPage
 from gm_desktop.widgets.agent_view import FACTS_MIME
 from gm_engine import Memory
+from tests.fakes.clock import FrozenClock
+from tests.widget.conftest import open_scripted
 
 ASK = Callable[[EngineHost, Callable[[Memory], object]], object]
 
@@ -149,3 +153,32 @@ def test_facts_dropped_on_an_agent_move_there(open_app: App, qtbot: QtBot, asked
     agents = asked(open_app.host, lambda memory: [(each.agent_id, each.live) for each in memory.agents()])
     assert agents == [("ops", 4)]
     assert open_app.undo.undo_text == "Moved 3 facts to ops"
+
+
+def test_the_next_start_shows_page_filter_selection_and_question_again(
+    app: App, qapp: QApplication, qtbot: QtBot, tmp_path: Path
+) -> None:
+    with open_scripted(tmp_path / "store", read_only=False) as memory:
+        for number in range(5):
+            memory.remember("sales", f"Fact number {number} about invoices")
+    app.start(tmp_path / "store")
+    qtbot.waitUntil(lambda: app.window.page_id == "memory")
+    page = memory_page(app, qtbot)
+    page.filters.text.setText("number 3")
+    qtbot.waitUntil(lambda: app.remembering.table.rowCount() == 1 and page.is_settled())
+    page.table.selectRow(0)
+    selected = app.remembering.selected
+    app.searching.set_query("invoices")
+    app._save()
+    again = App(qapp, places=app.places, clock=FrozenClock(), theme_mode="light", opener=open_scripted)
+    again.start(tmp_path / "store")
+    qtbot.waitUntil(lambda: again.window.page_id == "memory")
+    qtbot.waitUntil(lambda: not again.remembering.is_waiting)
+    assert again.remembering.filter.text == "number 3"
+    assert again.remembering.selected == selected
+    assert isinstance(again.remembering.details.state, FactDetails)
+    qtbot.waitUntil(lambda: len(again.searching.hits.hits) == 5)
+    again.window.close_now()
+    again.close()
+    again.window.deleteLater()
+    again.deleteLater()
