@@ -68,10 +68,11 @@ def file_name(title: str, *, limit: int = TITLE_CHARS) -> str:
         return title
     name = unicodedata.normalize("NFC", title)
     name = _SLASHES.sub("-", name).replace("`", "'")
-    name = " ".join(_PERCENTS.sub("%", _DROPPED.sub("", name)).split())
+    name = " ".join(_DROPPED.sub("", name).split())
     if not name.isascii():
         name = "".join(char for char in name if unicodedata.category(char) not in ("Cf", "Cs", "Co", "Cn"))
         name = unicodedata.normalize("NFC", " ".join(name.split()))
+    name = _PERCENTS.sub("%", name)  # once nothing more is dropped between two of them
     name = _fit(words_of(name, limit).strip(_EDGES), MAX_NAME_BYTES - len(NOTE_SUFFIX) - _SUFFIX_ROOM)
     if path_key(name).endswith(NOTE_SUFFIX):  # `[[x.md]]` would mean the note x
         name = f"{name[: -len(NOTE_SUFFIX)]}-md"
