@@ -1,0 +1,130 @@
+"""Checkpoints, the graph, imports, and the state of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gm_engine.records.facts import AgentSummary, JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a checkpoint's conversation."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointSummary:
+    """One line of a checkpoint list. `message_count` is None when the record is damaged."""
+
+    id: str
+    agent_id: str
+    created_ns: int
+    message_count: int | None
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What an agent saved to resume from."""
+
+    id: str
+    agent_id: str
+    created_ns: int
+    state: Mapping[str, JsonValue]
+    messages: tuple[Message, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A node of the knowledge graph."""
+
+    id: str
+    label: str
+    type: str
+    first_seen_ns: int | None
+    last_seen_ns: int | None
+    weight: float
+    made_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A link between two entities; `sources` are the fact ids that produced it. An imported end may be missing."""
+
+    from_id: str
+    to_id: str
+    relation: str
+    created_ns: int | None
+    weight: float
+    made_by: str
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many records of each kind."""
+
+    facts: int = 0
+    checkpoints: int = 0
+    entities: int = 0
+    edges: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A record that was not imported, and why."""
+
+    kind: str
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import found, what it wrote, and what it left out. A preview has `imported` as it would be."""
+
+    source: str
+    found: Counts
+    imported: Counts
+    skipped: tuple[Skipped, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VectorStatus:
+    """Embeddings: live texts with a vector, still without, vectors in Chroma, and the path that recalls take now."""
+
+    model: str
+    embedded: int
+    pending: int
+    chroma: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStatus:
+    """The figures of a whole store."""
+
+    data_dir: str
+    agents: tuple[AgentSummary, ...]
+    checkpoints: int
+    entities: int
+    edges: int
+    vectors: VectorStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A program that has the store open."""
+
+    id: str
+    pid: int
+    program: str
+    version: str
+    client: str
+    since_ns: int
+    seen_ns: int
