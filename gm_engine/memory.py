@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from gm_engine.clock import Clock, SystemClock
 from gm_engine.config import Config
+from gm_engine.curation import Curation
 from gm_engine.embedding.embedder import Embedder
 from gm_engine.errors import GrayMatterError, InvalidInput, NotFound
 from gm_engine.lab import Lab
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     from gm_engine.ranking.rank_table import RankTable
 
 
-class Memory:
+class Memory(Curation):
     """One open store. Verbs are synchronous, safe from any thread, and raise `GrayMatterError`s.
 
     Ids name facts of the given agent (`NotFound` otherwise); `expected` maps ids to the versions the caller saw
@@ -81,6 +82,7 @@ class Memory:
         self.blocked = Blocked(ledger, origin=origin)
 
     @classmethod
+        self._set_up_curation(ledger, config=config, origin=origin, search=self._search)
     def open(
         cls,
         data_dir: Path | str,
@@ -123,6 +125,7 @@ class Memory:
         """Stops indexing and closes the store. Safe to call twice."""
         self._search.close()
         if self._process_id is not None:
+        self._close_curation()
             try:
                 with self._ledger.bookkeep() as connection:
                     clients.unregister(connection, self._process_id)
@@ -168,6 +171,11 @@ class Memory:
         """Commits one fact and returns it as committed. An omitted label is stored as `""`."""
         if confidence is not None:
             check_label(confidence)
+        fact = self._remember(agent_id, text, confidence, origin)
+        self._notice_write(agent_id)
+        return fact
+
+    def _remember(self, agent_id: str, text: str, confidence: str | None, origin: Origin | None) -> Fact:
         who = origin or self._origin
         with self._ledger.write("remember", origin=who, agent_id=check_agent_id(agent_id)) as tx:
             new = NewFact(
@@ -178,13 +186,13 @@ class Memory:
                 origin=who,
                 confidence=confidence or "",
             )
-            (fact,) = insert_facts(tx, [new], language=self._language(tx))
-        self._search.wake()
-        return fact
+            return insert_facts(tx, [new], language=self._language(tx))[0]
 
     def remember_shared(self, text: str, *, confidence: str | None = None, origin: Origin | None = None) -> Fact:
-        """`remember` in the namespace that every agent reads."""
-        return self.remember(SHARED_AGENT_ID, text, confidence=confidence, origin=origin)
+        """`remember` in the namespace that every agent reads; no cycle of consolidation follows."""
+        fact = self._remember(SHARED_AGENT_ID, text, confidence, origin)
+        self._search.wake()
+        return fact
 
     def revise(
         self,
@@ -211,7 +219,7 @@ class Memory:
                 expected=expected,
                 language=self._language(tx),
             )
-        self._search.wake()
+        self._notice_write(agent_id)
         return fact
 
     def retire(

@@ -9,7 +9,7 @@ def _set(words: str) -> frozenset[str]:
 
 NEGATIONS = _set(
     # English, German, French, Spanish, Italian, Portuguese
-    "not no never neither nor none nothing nobody nowhere without cannot hardly barely "
+    "not no never neither nor none nothing nobody nowhere without hardly barely "
     "nicht kein keine keinen keinem keiner keines nie niemals ohne nichts niemand weder "
     "ne pas jamais aucun aucune sans rien personne "
     "nunca jamás ningún ninguno ninguna sin nada nadie tampoco "
@@ -19,8 +19,8 @@ NEGATIONS = _set(
     "niet geen nooit inte ej aldrig bez değil yok не нет без никогда δεν μη لا ليس لم لن לא אין नहीं"
 )
 
-UNKNOWN_CONTRACTIONS = {"can't": "can", "won't": "will", "shan't": "shall", "ain't": "be"}
-"""Negated contractions whose head is not what is left without `n't`."""
+UNKNOWN_CONTRACTIONS = {"can't": "can", "cannot": "can", "won't": "will", "shan't": "shall", "ain't": "be"}
+"""Negated words whose head is not what is left without `n't`."""
 
 LIGHT_WORDS = _set("a an the this that these those it its there also just really quite simply please do")
 """What a sentence says with and without. `do` is an auxiliary; `does` and `did` are other tenses of it."""

@@ -56,26 +56,25 @@ class Token:
 
 
 _SPACELESS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Bopomofo}\p{Yi}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30FC"
-_TOKENS = regex.compile(
-    rf"""
-    (?P<code>`[^`\n]+`)
-    | (?P<address>\p{{L}}[\w+.\-]*://[^\s<>"'`]+ | [\w.+\-]+@[\w\-]+(?:\.[\w\-]+)+)
-    | (?P<spaceless_not>ない|なかった|ません|なく|不|没|沒|未|无|無|非|别|않|못|없)
+_ADDRESSES = r"""(?P<code>`[^`\n]+`)
+    | (?P<address>\p{L}[\w+.\-]*://[^\s<>"'`]+ | [\w.+\-]+@[\w\-]+(?:\.[\w\-]+)+) |"""
+_SCRIPTS = rf"""(?P<spaceless_not>ない|なかった|ません|なく|不|没|沒|未|无|無|非|别|않|못|없)
     | (?P<spaceless_number>[〇零一二两兩三四五六七八九十百千万萬億亿]+)
-    | (?P<script>[{_SPACELESS}]\p{{M}}*)
-    | (?P<number>(?:(?<![\w.\-])[+\-−±])?(?>\p{{Nd}}(?:[.,:/\-–'’]?\p{{Nd}}|\ \p{{Nd}}{{3}}(?!\p{{Nd}}))*)
-        (?:\ ?[%‰°][CFK]?|(?>[\p{{L}}--[{_SPACELESS}]]{{1,4}}))?(?![[\p{{L}}\p{{N}}_]--[{_SPACELESS}]]))
-    | (?P<chunk>[@\#]?[[\p{{L}}\p{{N}}\p{{M}}_]--[{_SPACELESS}]]
-        (?:[[\p{{L}}\p{{N}}\p{{M}}_]--[{_SPACELESS}]]|[.'’:/\\@+\#](?=[\p{{L}}\p{{N}}_])|\+\+|\#(?![\w]))*)
+    | (?P<script>[{_SPACELESS}]\p{{M}}*) |"""
+_LETTER = rf"[\p{{L}}--[{_SPACELESS}]]"
+_CHAR = rf"[[\p{{L}}\p{{N}}\p{{M}}_]--[{_SPACELESS}]]"
+_REST = rf"""(?P<number>(?:(?<![\w.\-])[+\-−±])?(?>\p{{Nd}}(?:[.,:/\-–'’]?\p{{Nd}}|\ \p{{Nd}}{{3}}(?!\p{{Nd}}))*)
+        (?:\ ?[%‰°][CFK]?|(?>{_LETTER}{{1,4}}))?(?!{_CHAR}))
+    | (?P<chunk>[@\#]?{_CHAR}(?:{_CHAR}|[.'’:/\\@+\#](?={_CHAR})|\+\+|\#(?!{_CHAR}))*)
     | (?P<end>[.!…。！]+|\n+)
     | (?P<question>[?？])
-    | (?P<symbol>[\p{{S}}&*/\\%‰@\#§†^~|_]+)
-    """,
-    regex.VERBOSE | regex.V1,
-)
+    | (?P<symbol>[\p{{S}}&*/\\%‰@\#§†^~|_]+)"""
+_TOKENS = regex.compile(_SCRIPTS + _REST, regex.VERBOSE | regex.V1)
+_TOKENS_AND_ADDRESSES = regex.compile(_ADDRESSES + _SCRIPTS + _REST, regex.VERBOSE | regex.V1)
 _GROUPED = regex.compile(r"[+\-−±]?\p{Nd}{1,3}(?:[,'’ ]\p{Nd}{3})+(?:\.\p{Nd}+)?")
 _PLAIN_WORD = regex.compile(r"[\p{L}\p{M}'’]+")
 _NOT_CONTRACTED = regex.compile(r"(?i)n['’]t$")
+_ELISION = regex.compile(r"(?i)([nld])'(?=\p{L}{2})")
 _APOSTROPHE_S = regex.compile(r"(?i)['’]s?$")
 _AMBIGUOUS_MONTHS = frozenset(("may", "march", "august", "sun", "sat", "mon"))
 
@@ -86,7 +85,9 @@ def tokens(text: str) -> tuple[Token, ...]:
         return ()
     found: list[Token] = []
     initial = True
-    for match in _TOKENS.finditer(unicodedata.normalize("NFC", text)):
+    has_address = "://" in text or "@" in text or "`" in text  # looking for one at every word takes its time
+    pattern = _TOKENS_AND_ADDRESSES if has_address else _TOKENS
+    for match in pattern.finditer(unicodedata.normalize("NFC", text)):
         surface = match[0]
         group = match.lastgroup
         if group == "end":
@@ -140,6 +141,9 @@ def _word(surface: str, initial: bool) -> tuple[Token, ...]:
     if _NOT_CONTRACTED.search(folded) and len(folded) > 3:
         head = folded[:-3]
         return (*_simple(head, head, initial), Token(Kind.NEGATION, "not", surface))
+    if elided := _ELISION.match(folded):  # French and Italian: `n'accepte`, `l'accès`
+        rest = _simple(folded[2:], surface[2:], initial and surface[:1].islower())
+        return (Token(Kind.NEGATION, "ne", surface), *rest) if elided[1] == "n" else rest
     return _simple(folded, surface, initial)
 
 
