@@ -80,9 +80,9 @@ class Memory(Curation):
         self.graph = Graph(ledger)
         self.lab = Lab(ledger, self._search, origin=origin)
         self.blocked = Blocked(ledger, origin=origin)
+        self._set_up_curation(ledger, config=config, origin=origin, search=self._search)
 
     @classmethod
-        self._set_up_curation(ledger, config=config, origin=origin, search=self._search)
     def open(
         cls,
         data_dir: Path | str,
@@ -123,9 +123,9 @@ class Memory(Curation):
 
     def close(self) -> None:
         """Stops indexing and closes the store. Safe to call twice."""
+        self._close_curation()
         self._search.close()
         if self._process_id is not None:
-        self._close_curation()
             try:
                 with self._ledger.bookkeep() as connection:
                     clients.unregister(connection, self._process_id)
@@ -169,13 +169,13 @@ class Memory(Curation):
         self, agent_id: str, text: str, *, confidence: str | None = None, origin: Origin | None = None
     ) -> Fact:
         """Commits one fact and returns it as committed. An omitted label is stored as `""`."""
-        if confidence is not None:
-            check_label(confidence)
         fact = self._remember(agent_id, text, confidence, origin)
         self._notice_write(agent_id)
         return fact
 
     def _remember(self, agent_id: str, text: str, confidence: str | None, origin: Origin | None) -> Fact:
+        if confidence is not None:
+            check_label(confidence)
         who = origin or self._origin
         with self._ledger.write("remember", origin=who, agent_id=check_agent_id(agent_id)) as tx:
             new = NewFact(
