@@ -6,7 +6,7 @@ Everything that is not listed in `__all__` is private.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from gm_engine.config import Config, EmbeddingMode
+from gm_engine.config import Config, EmbeddingMode, LanguageModelConfig, language_model_from
 from gm_engine.errors import (
     AsOfUnsupported,
     BlockedValue,
@@ -18,7 +18,9 @@ from gm_engine.errors import (
     GrayMatterError,
     ImportRefused,
     InvalidInput,
+    LanguageModelFailed,
     NotFound,
+    ProposalDecided,
     PublishRefused,
     ReadOnlyStore,
     StoreBusy,
@@ -28,6 +30,19 @@ from gm_engine.errors import (
     UndoConflict,
 )
 from gm_engine.progress import CancelToken, Progress, no_progress
+from gm_engine.proposals import (
+    APPLICABLE_KINDS,
+    PROPOSAL_KINDS,
+    ConsolidationCounters,
+    CycleReport,
+    Finding,
+    InboxCount,
+    NewProposal,
+    Proposal,
+    ProposalKind,
+    ProposalSource,
+    ProposalState,
+)
 from gm_engine.records import (
     BALANCED_WEIGHTS,
     CONFIDENCE_LABELS,
@@ -44,9 +59,11 @@ from gm_engine.records import (
     ConfidenceRanking,
     Counts,
     Coverage,
+    DifferenceKind,
     Edge,
     Entity,
     Fact,
+    FactDifference,
     FactQuery,
     ImportReport,
     JournalEntry,
@@ -71,8 +88,11 @@ from gm_engine.records import (
 from gm_engine.version import __version__
 
 if TYPE_CHECKING:
+    from gm_engine.consolidation.inbox import BulkDecision, Inbox
+    from gm_engine.curation import lost_and_invented
     from gm_engine.lab import Quality, QueryOutcome, QuerySetReport
     from gm_engine.memory import Memory
+    from gm_engine.moment import MemoryView
     from gm_engine.ranking.agent_answer import (
         AgentAnswer,
         batch_answer,
@@ -88,7 +108,11 @@ if TYPE_CHECKING:
     from gm_engine.store.lab import JudgedQuery, QuerySet, RankingProfile
 
 _HEAVY = {
+    "BulkDecision": "gm_engine.consolidation.inbox",
+    "Inbox": "gm_engine.consolidation.inbox",
+    "lost_and_invented": "gm_engine.curation",
     "Memory": "gm_engine.memory",
+    "MemoryView": "gm_engine.moment",
     "BatchResult": "gm_engine.ranking.batch",
     "merged_facts": "gm_engine.ranking.batch",
     "MissingReport": "gm_engine.ranking.missing",
@@ -119,8 +143,10 @@ def __getattr__(name: str) -> object:
 
 
 __all__ = [
+    "APPLICABLE_KINDS",
     "BALANCED_WEIGHTS",
     "CONFIDENCE_LABELS",
+    "PROPOSAL_KINDS",
     "SHARED_AGENT_ID",
     "SUPERSEDED_BY_AGENT",
     "AgentAnswer",
@@ -130,6 +156,7 @@ __all__ = [
     "Block",
     "BlockedAttempt",
     "BlockedValue",
+    "BulkDecision",
     "CancelToken",
     "Cancelled",
     "Change",
@@ -140,9 +167,12 @@ __all__ = [
     "Confidence",
     "ConfidenceRanking",
     "Config",
+    "ConsolidationCounters",
     "Contribution",
     "Counts",
     "Coverage",
+    "CycleReport",
+    "DifferenceKind",
     "DiskFull",
     "Edge",
     "EmbeddingFailed",
@@ -150,22 +180,35 @@ __all__ = [
     "Entity",
     "Fact",
     "FactChanged",
+    "FactDifference",
     "FactQuery",
+    "Finding",
     "GrayMatterError",
     "ImportRefused",
     "ImportReport",
+    "Inbox",
+    "InboxCount",
     "InvalidInput",
     "JournalEntry",
     "JudgedQuery",
+    "LanguageModelConfig",
+    "LanguageModelFailed",
     "Lineage",
     "Memory",
     "MemoryStats",
+    "MemoryView",
     "Message",
     "MissingReport",
+    "NewProposal",
     "NotFound",
     "Origin",
     "Process",
     "Progress",
+    "Proposal",
+    "ProposalDecided",
+    "ProposalKind",
+    "ProposalSource",
+    "ProposalState",
     "PublishRefused",
     "Quality",
     "QueryOutcome",
@@ -198,6 +241,8 @@ __all__ = [
     "coverage_sentence",
     "effective_confidence",
     "explain_answer",
+    "language_model_from",
+    "lost_and_invented",
     "merged_facts",
     "no_progress",
     "search_answer",

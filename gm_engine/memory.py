@@ -18,12 +18,14 @@ from gm_engine.lab import Lab
 from gm_engine.life import alias, edit, revise
 from gm_engine.life.blocked import Blocked
 from gm_engine.life.undo import undo_group
+from gm_engine.moment import MemoryView
 from gm_engine.progress import CancelToken, Progress, no_progress
 from gm_engine.records import (
     SHARED_AGENT_ID,
     AgentSummary,
     Changes,
     Fact,
+    FactDifference,
     FactQuery,
     ImportReport,
     JournalEntry,
@@ -375,6 +377,15 @@ class Memory(Curation):
     def last_seq(self) -> int:
         """The newest journal seq; cheap enough to ask twice a second."""
         return self._ledger.last_seq()
+
+    def at(self, at_ns: int | None = None, *, before_seq: int | None = None) -> MemoryView:
+        """The store as it stood at a moment, or before a journal entry: read only, to be closed."""
+        return MemoryView(self._ledger, self._search, at_ns=at_ns, before_seq=before_seq)
+
+    def diff(self, from_ns: int, to_ns: int) -> tuple[FactDifference, ...]:
+        """Every fact that differs between two moments, oldest first, with what happened to it."""
+        with self.at(from_ns) as before, self.at(to_ns) as after:
+            return before.diff(after)
 
     # --- reading ---------------------------------------------------------------------------------------------------
 

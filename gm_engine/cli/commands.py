@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "alias": ("gm_engine.cli.facts:alias", "Teach the memory that words mean the same."),
     "checkpoint": ("gm_engine.cli.checkpoints:checkpoint", "List and show saved checkpoints."),
     "journal": ("gm_engine.cli.history:journal", "What was written, by whom, newest first."),
+    "diff": ("gm_engine.cli.moments:diff", "What became different between two moments."),
     "undo": ("gm_engine.cli.history:undo", "Undo a journal entry, or a whole group of them."),
     "redo": ("gm_engine.cli.history:redo", "Undo an undo."),
     "status": ("gm_engine.cli.store:status", "The figures of the store."),

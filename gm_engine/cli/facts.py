@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gm_engine.cli.moments import MOMENT_HELP, view_at
 from gm_engine.cli.payloads import fact_payload
 from gm_engine.cli.plain import plain
 from gm_engine.cli.session import current, minute, shared_options, write_json_array
@@ -16,6 +17,7 @@ from gm_engine.records import CONFIDENCE_LABELS, SHARED_AGENT_ID, Confidence, Fa
 
 if TYPE_CHECKING:
     from gm_engine.memory import Memory
+    from gm_engine.moment import MemoryView
 
 _PAGE = 256
 _confidence = click.option(
@@ -51,8 +53,11 @@ def _text(text: str) -> str:
 @click.option("--retired", is_flag=True, help="Only retired facts.")
 @click.option("--text", default="", help="Only facts that contain this.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many, newest first.")
+@click.option("--at", "moment", metavar="MOMENT", help=f"As the store was then: {MOMENT_HELP}.")
 @shared_options
-def list_(agent: str | None, *, everything: bool, retired: bool, text: str, limit: int | None) -> None:
+def list_(
+    agent: str | None, *, everything: bool, retired: bool, text: str, limit: int | None, moment: str | None
+) -> None:
     """The facts of AGENT, newest first; with --all and no AGENT those of the whole store."""
     if agent is None and not everything:
         raise click.UsageError("Name an AGENT, or give --all.", click.get_current_context())
@@ -62,20 +67,29 @@ def list_(agent: str | None, *, everything: bool, retired: bool, text: str, limi
         kind="all" if everything else "content",
         text=text,
     )
-    session = current()
-    with session.reading() as memory:
-        facts = _paged(memory, memory.fact_ids(query)[:limit])
-        if session.json:
-            write_json_array(fact_payload(fact) for fact in facts)
+    with current().reading() as memory:
+        if moment is None:
+            _show(memory, query, limit)
             return
-        for fact in facts:
-            owner = "" if agent is not None else f"{plain(fact.agent_id)}: "
-            sys.stdout.write(f"{owner}{fact_line(fact)}\n")
+        with view_at(memory, moment) as view:
+            _show(view, query, limit)
+            if view.reconstructed:
+                sys.stderr.write("Facts from later imports are shown as they were when they came in.\n")
 
 
-def _paged(memory: Memory, ids: list[str]) -> Iterator[Fact]:
+def _show(source: Memory | MemoryView, query: FactQuery, limit: int | None) -> None:
+    facts = _paged(source, source.fact_ids(query)[:limit])
+    if current().json:
+        write_json_array(fact_payload(fact) for fact in facts)
+        return
+    for fact in facts:
+        owner = "" if query.agent_id is not None else f"{plain(fact.agent_id)}: "
+        sys.stdout.write(f"{owner}{fact_line(fact)}\n")
+
+
+def _paged(source: Memory | MemoryView, ids: list[str]) -> Iterator[Fact]:
     for start in range(0, len(ids), _PAGE):
-        yield from memory.facts(ids[start : start + _PAGE])
+        yield from source.facts(ids[start : start + _PAGE])
 
 
 @click.command()

@@ -14,6 +14,7 @@ from gm_engine.records import (
     CheckpointSummary,
     Counts,
     Fact,
+    FactDifference,
     ImportReport,
     JournalEntry,
     JsonValue,
@@ -193,4 +194,14 @@ def block_payload(block: Block, tried: Sequence[BlockedAttempt] = ()) -> dict[st
             for attempt in tried
             if attempt.key == block.key
         ],
+    }
+
+
+def difference_payload(difference: FactDifference) -> dict[str, JsonValue]:
+    """How a fact differs between two moments; null where it did not exist."""
+    return {
+        "fact_id": difference.fact_id,
+        "kinds": [*difference.kinds],
+        "before": None if difference.before is None else fact_payload(difference.before),
+        "after": None if difference.after is None else fact_payload(difference.after),
     }

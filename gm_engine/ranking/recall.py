@@ -45,6 +45,7 @@ from gm_engine.vectors.planner import VectorPlanner
 
 DEFAULT_TOP_K = 8
 _NAMESPACES_KEPT = 64
+_PASTS_KEPT = 4
 _MARKED_CHARS = 100_000  # how far into a text a receipt looks for the words that matched
 _NEWEST_SEQ = "SELECT coalesce(max(seq), 0) FROM journal"
 
@@ -203,6 +204,7 @@ class Ranker:
         self._vectors = vectors
         self._queries = queries
         self._snapshots: OrderedDict[str, Snapshot] = OrderedDict()
+        self._pasts: OrderedDict[tuple[str, int, str], tuple[int, Past]] = OrderedDict()
         self._lock = Lock()
         self._graph = GraphHints()
 
@@ -271,7 +273,7 @@ class Ranker:
         snapshot = self._snapshot(connection, request.agent_id)
         past = None
         if request.as_of_ns is not None:
-            past = past_of(connection, snapshot, request.as_of_ns, language=request.language)
+            past = self._past(connection, snapshot, request.as_of_ns, request.language)
             snapshot = past.snapshot
         view = snapshot.view(0 if request.min_confidence is None else request.min_confidence.level)
         query = read_query(connection, request.query, snapshot.live_aliases(), language=request.language)
@@ -297,6 +299,21 @@ class Ranker:
                 while len(self._snapshots) > _NAMESPACES_KEPT:
                     self._snapshots.popitem(last=False)
             return fresh
+
+    def _past(self, connection: Connection, snapshot: Snapshot, as_of_ns: int, language: str) -> Past:
+        """The namespace at a past moment; the ones asked for last are kept while nothing is written."""
+        key = (snapshot.agent_id, as_of_ns, language)
+        with self._lock:
+            known = self._pasts.get(key)
+        if known is not None and known[0] == snapshot.seq:
+            return known[1]
+        past = past_of(connection, snapshot, as_of_ns, language=language)
+        with self._lock:
+            self._pasts[key] = (snapshot.seq, past)
+            self._pasts.move_to_end(key)
+            while len(self._pasts) > _PASTS_KEPT:
+                self._pasts.popitem(last=False)
+        return past
 
     def _vector_signal(
         self, connection: Connection, request: RecallRequest, *, snapshot: Snapshot, view: View, text: str

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.pool import QueuePool, StaticPool
 
 from gm_engine.clock import Clock
 from gm_engine.errors import (
@@ -67,7 +67,7 @@ class Ledger:
         """
         ledger = cls(data_dir, clock=clock, read_only=read_only)
         try:
-            with _translated(ledger.path):
+            with translated(ledger.path):
                 ledger._connect()
         except BaseException:
             ledger.close()
@@ -154,12 +154,21 @@ class Ledger:
         """A connection that sees one snapshot of the store until the block ends."""
         if self._reader is None:
             raise StoreUnavailable("The store is closed.")
-        with _translated(self.path), self._reader.connect() as connection:
+        with translated(self.path), self._reader.connect() as connection:
             connection.exec_driver_sql("BEGIN")
             try:
                 yield connection
             finally:
                 connection.exec_driver_sql("ROLLBACK")
+
+    def scratch(self) -> Engine:
+        """One reading connection of its own, with temporary tables in memory; whoever asks disposes of it."""
+        if self._reader is None:
+            raise StoreUnavailable("The store is closed.")
+        uri = _uri(self.path, self._read_flags())
+        return create_engine(
+            "sqlite://", creator=lambda: _reader_connection(uri, scratch=True), poolclass=StaticPool
+        ).execution_options(isolation_level="AUTOCOMMIT")
 
     @contextmanager
     def write(
@@ -211,7 +220,7 @@ class Ledger:
 
     def last_seq(self) -> int:
         """The newest journal seq; asks the file only when `PRAGMA data_version` says that something was committed."""
-        with self._watch_lock, _translated(self.path):
+        with self._watch_lock, translated(self.path):
             if self._watch is None:
                 raise StoreUnavailable("The store is closed.")
             version = int(self._watch.execute("PRAGMA data_version").fetchone()[0])
@@ -227,7 +236,7 @@ class Ledger:
         try:
             if self._writer is None:
                 raise StoreUnavailable("The store is closed.")
-            with _translated(self.path), self._writer.connect() as connection:
+            with translated(self.path), self._writer.connect() as connection:
                 if self._synchronous != synchronous:
                     connection.exec_driver_sql(f"PRAGMA synchronous={synchronous}")
                     self._synchronous = synchronous
@@ -272,9 +281,9 @@ def _uri(path: Path, flags: str) -> str:
     return f"file:{quote(str(path.absolute()))}?{flags}"
 
 
-def _reader_connection(uri: str) -> sqlite3.Connection:
+def _reader_connection(uri: str, *, scratch: bool = False) -> sqlite3.Connection:
     raw = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=BUSY_TIMEOUT_S)
-    raw.execute("PRAGMA query_only=ON")
+    raw.execute("PRAGMA temp_store=MEMORY" if scratch else "PRAGMA query_only=ON")
     raw.execute("PRAGMA mmap_size=268435456")
     return raw
 
@@ -290,7 +299,7 @@ def _check_version(version: int, path: Path) -> None:
 
 
 @contextmanager
-def _translated(path: Path) -> Iterator[None]:
+def translated(path: Path) -> Iterator[None]:
     """Turns SQLite's failures into the engine's, naming the file."""
     try:
         yield

@@ -12,26 +12,54 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gm_engine import Config, EmbeddingMode, FactChanged, FactQuery, InvalidInput, Memory, NotFound, UndoConflict
-from gm_engine.records import Fact
+from gm_engine import (
+    BlockedValue,
+    Config,
+    EmbeddingMode,
+    FactChanged,
+    FactQuery,
+    InvalidInput,
+    Memory,
+    MemoryView,
+    NotFound,
+    UndoConflict,
+)
+from gm_engine.records import Fact, SortColumn
 from gm_engine.store.facts import BOOKKEEPING, fact_image
 from tests.fakes.clock import FrozenClock
 from tests.fakes.replay import replay
 
 AGENTS = ("scout", "miner")
 TEXTS = ("The gate opens.", "the gate opens.", "x²", "x2", "[[a]] --- \0", "東京の会議", "café", "cafe\u0301")
+SORTS: tuple[SortColumn, ...] = ("created", "text", "confidence", "origin", "status")
 Step = tuple[int, str, int, int]
 STEPS = st.lists(
     st.tuples(
         st.integers(0, 1),
         st.sampled_from(
-            ("remember", "revise", "retire", "restore", "pin", "unpin", "label", "move", "copy", "alias", "undo")
+            (
+                "remember",
+                "revise",
+                "retire",
+                "restore",
+                "pin",
+                "unpin",
+                "label",
+                "move",
+                "copy",
+                "alias",
+                "undo",
+                "block",
+            )
         ),
         st.integers(0, 30),
         st.integers(0, 30),
     ),
     max_size=25,
 )
+
+
+LAW = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @pytest.fixture(scope="module")
@@ -71,15 +99,20 @@ def do(memory: Memory, verb: str, a: int, b: int) -> None:
                 getattr(memory, verb)(agent, some, AGENTS[b % 2])
             case "alias":
                 memory.alias(agent, "gate", ["door"])
+            case "block":
+                if b % 2:
+                    memory.retire(agent, some, block=True)
+                else:
+                    memory.blocked.remove(text)
             case "undo":
                 memory.undo(1 + (a * 31 + b) % max(1, memory.last_seq()))
             case _:
                 getattr(memory, verb)(agent, some)
-    except (FactChanged, InvalidInput, NotFound, UndoConflict):
+    except (BlockedValue, FactChanged, InvalidInput, NotFound, UndoConflict):
         pass
 
 
-def everything(memory: Memory) -> dict[str, tuple[int, dict[str, object]]]:
+def everything(memory: Memory | MemoryView) -> dict[str, tuple[int, dict[str, object]]]:
     facts = memory.facts(memory.fact_ids(FactQuery(status="all")))
     return {fact.id: (fact.version, journalled(fact)) for fact in facts}
 
@@ -88,7 +121,7 @@ def journalled(fact: Fact) -> dict[str, object]:
     return {name: value for name, value in fact_image(fact).items() if name not in BOOKKEEPING}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@LAW
 @given(steps=STEPS)
 def test_replaying_the_journal_gives_the_facts(template: Path, steps: list[Step]) -> None:
     with two_writers(template) as writers:
@@ -102,7 +135,7 @@ def test_replaying_the_journal_gives_the_facts(template: Path, steps: list[Step]
         assert replayed == everything(writers[1])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@LAW
 @given(steps=STEPS)
 def test_undoing_every_action_newest_first_leads_back_to_the_start(template: Path, steps: list[Step]) -> None:
     with two_writers(template) as writers:
@@ -116,7 +149,7 @@ def test_undoing_every_action_newest_first_leads_back_to_the_start(template: Pat
         assert writers[1].get(kept.id) == kept
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@LAW
 @given(steps=STEPS, seq=st.integers(0, 1000))
 def test_undo_then_redo_changes_nothing(template: Path, steps: list[Step], seq: int) -> None:
     with two_writers(template) as (one, two):
@@ -131,3 +164,62 @@ def test_undo_then_redo_changes_nothing(template: Path, steps: list[Step], seq: 
             return
         two.redo(undone.seq)
         assert everything(one) == before
+
+
+@LAW
+@given(steps=STEPS)
+def test_every_past_moment_shows_what_was_seen_then(template: Path, steps: list[Step]) -> None:
+    with two_writers(template) as (one, two):
+        seen = []
+        for who, verb, a, b in steps:
+            do((one, two)[who], verb, a, b)
+            seen.append((one.last_seq(), everything(one), listed(one)))
+        for seq, facts, ids in seen:
+            with two.at(before_seq=seq + 1) as view:
+                assert everything(view) == facts
+                assert listed(view) == ids
+
+
+@LAW
+@given(steps=STEPS, first=st.integers(0, 24), more=st.integers(0, 24))
+def test_the_difference_of_two_moments_is_what_the_moments_say(
+    template: Path, steps: list[Step], first: int, more: int
+) -> None:
+    with two_writers(template) as (one, two):
+        for who, verb, a, b in steps:
+            do((one, two)[who], verb, a, b)
+        start = 1 + min(first, one.last_seq())
+        with one.at(before_seq=start) as before, one.at(before_seq=min(start + more, one.last_seq() + 1)) as after:
+            old, new = everything(before), everything(after)
+            found = {difference.fact_id: difference for difference in before.diff(after)}
+        differing = {fact_id for fact_id in old.keys() | new.keys() if columns(old, fact_id) != columns(new, fact_id)}
+        assert found.keys() == differing
+        for fact_id, difference in found.items():
+            assert (difference.before is None, difference.after is None) == (fact_id not in old, fact_id not in new)
+            assert difference.kinds
+
+
+@LAW
+@given(steps=STEPS, later=STEPS)
+def test_a_view_that_stays_open_never_changes(template: Path, steps: list[Step], later: list[Step]) -> None:
+    with two_writers(template) as (one, two):
+        for who, verb, a, b in steps:
+            do((one, two)[who], verb, a, b)
+        with one.at(before_seq=one.last_seq() + 1) as view:
+            facts = everything(view)
+            assert facts == everything(one)
+            for who, verb, a, b in later:
+                do((one, two)[who], verb, a, b)
+                assert everything(view) == facts
+
+
+def listed(source: Memory | MemoryView) -> list[list[str]]:
+    queries = [FactQuery(agent_id=agent, sort=sort) for agent in (None, *AGENTS) for sort in SORTS]
+    return [
+        source.fact_ids(query) for query in (*queries, FactQuery(status="all", text="gate"), FactQuery(pinned=True))
+    ]
+
+
+def columns(facts: dict[str, tuple[int, dict[str, object]]], fact_id: str) -> object:
+    """What a difference looks at: the columns, not the version."""
+    return facts[fact_id][1] if fact_id in facts else None
