@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gm_engine.clock import GO_ZERO_TIME, format_ns
+from gm_engine.proposals import ConsolidationCounters
 from gm_engine.records import (
     AgentSummary,
     Block,
@@ -75,8 +76,8 @@ def agent_payload(agent: AgentSummary) -> dict[str, JsonValue]:
     }
 
 
-def status_payload(status: StoreStatus) -> dict[str, JsonValue]:
-    """The figures of a store. Consolidation has not run in any store yet: its counters are zero."""
+def status_payload(status: StoreStatus, counters: ConsolidationCounters) -> dict[str, JsonValue]:
+    """The figures of a store; `consolidations` counts cycles and the facts that they consumed."""
     return {
         "data_dir": status.data_dir,
         "agents": [agent_payload(agent) for agent in status.agents],
@@ -90,7 +91,7 @@ def status_payload(status: StoreStatus) -> dict[str, JsonValue]:
             "chroma": status.vectors.chroma,
             "path": status.vectors.path,
         },
-        "consolidations": {"cycles": 0, "facts": 0},
+        "consolidations": {"cycles": counters.cycles, "facts": counters.consumed},
     }
 
 

@@ -9,8 +9,9 @@ import click
 
 from gm_engine.cli.payloads import agent_payload, settings_payload, status_payload
 from gm_engine.cli.plain import plain
-from gm_engine.cli.session import current, finish_index, shared_options
+from gm_engine.cli.session import Session, current, finish_index, shared_options
 from gm_engine.errors import InvalidInput
+from gm_engine.proposals import ConsolidationCounters
 from gm_engine.records import BALANCED_WEIGHTS, AgentSummary, JsonValue, StoreStatus
 
 
@@ -55,9 +56,7 @@ def demo(*, no_wait: bool) -> None:
         if not no_wait:
             with session.writing() as memory:
                 finish_index(memory, progress)
-    with session.reading() as memory:
-        figures = memory.status()
-    session.answer(status_payload(figures), _status_lines(figures))
+    _answer_status(session)
 
 
 @click.command()
@@ -81,12 +80,16 @@ def _agent_line(agent: AgentSummary) -> str:
 @shared_options
 def status() -> None:
     """The figures of the store, and the state of its vectors."""
-    with current().reading() as memory:
-        figures = memory.status()
-    current().answer(status_payload(figures), _status_lines(figures))
+    _answer_status(current())
 
 
-def _status_lines(figures: StoreStatus) -> Iterator[str]:
+def _answer_status(session: Session) -> None:
+    with session.reading() as memory:
+        figures, counters = memory.status(), memory.consolidation_counters()
+    session.answer(status_payload(figures, counters), _status_lines(figures, counters))
+
+
+def _status_lines(figures: StoreStatus, counters: ConsolidationCounters) -> Iterator[str]:
     yield f"store: {plain(figures.data_dir)}"
     for agent in figures.agents:
         yield f"  {_agent_line(agent)}"
@@ -96,6 +99,8 @@ def _status_lines(figures: StoreStatus) -> Iterator[str]:
         f"vectors ({plain(vectors.model)}): {vectors.embedded:,} texts embedded, {vectors.pending:,} pending, "
         f"{vectors.chroma:,} in Chroma; path: {plain(vectors.path)}"
     )
+    if counters.cycles:
+        yield f"{counters.cycles:,} consolidations consumed {counters.consumed:,} facts"
 
 
 @click.command()
