@@ -79,6 +79,7 @@ class Search:
         self._lock = RLock()
         self._ranker: Ranker | None = None
         self._indexer: Indexer | None = None
+        self._known_settings: tuple[int, StoreSettings] | None = None
         self._chores: Chores | None = None
 
     def recall(self, agent_id: str, query: str, options: RecallOptions) -> RecallResult:
@@ -138,9 +139,16 @@ class Search:
         """The settled request: what the call says, else `Config`, else the store. `InvalidInput` names a bad option."""
         check_agent_id(agent_id)
         check_options(options)
-        with self._ledger.read() as connection:
-            settings = load_settings(connection)
-        return resolve(agent_id, query, options, config=self._config, settings=settings, now_ns=self._now_ns())
+        return resolve(agent_id, query, options, config=self._config, settings=self._settings(), now_ns=self._now_ns())
+
+    def _settings(self) -> StoreSettings:
+        """The store's settings, read again only when the journal has grown."""
+        seq = self._ledger.last_seq()
+        known = self._known_settings
+        if known is None or known[0] != seq:
+            with self._ledger.read() as connection:
+                known = self._known_settings = seq, load_settings(connection)
+        return known[1]
 
     def _now_ns(self) -> int:
         return self._ledger.clock.now_ns()

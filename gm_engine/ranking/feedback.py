@@ -18,8 +18,8 @@ from gm_engine.ranking.fusion import first_in_order
 from gm_engine.ranking.keyword import KeywordMatch
 from gm_engine.ranking.postings import decode
 from gm_engine.ranking.query import Query
-from gm_engine.ranking.rows import fetch
 from gm_engine.ranking.snapshot import Snapshot, View
+from gm_engine.store.rows import fetch
 from gm_engine.terms import Term
 
 _WORDS = 8

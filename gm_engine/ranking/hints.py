@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from gm_engine.ranking.rows import fetch
 from gm_engine.store.mentions import LabelMatcher, fold
+from gm_engine.store.rows import fetch
 from gm_engine.terms import text_key
 
 MAX_HINTS = 3

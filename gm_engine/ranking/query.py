@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from gm_engine.errors import InvalidInput
 from gm_engine.ranking.aliases import Expansion, expand
-from gm_engine.ranking.rows import fetch
+from gm_engine.store.rows import fetch
 from gm_engine.terms import Term, text_terms
 
 _MAX_TERMS = 1024  # a pasted book is no query; each term costs a look at every fact that holds it

@@ -24,7 +24,6 @@ from gm_engine.ranking.keyword import KeywordMatch, match_keywords
 from gm_engine.ranking.query import Query, read_query
 from gm_engine.ranking.ranked import Ranked
 from gm_engine.ranking.receipts import age_days, lineages
-from gm_engine.ranking.rows import fetch
 from gm_engine.ranking.snapshot import Snapshot, View, follow, load_snapshot
 from gm_engine.ranking.vector_signal import VectorSignal, no_vectors, rows_of, search_vectors
 from gm_engine.records import (
@@ -40,6 +39,7 @@ from gm_engine.records import (
 )
 from gm_engine.store.database import Ledger
 from gm_engine.store.facts import load_facts_by_no
+from gm_engine.store.rows import fetch
 from gm_engine.terms import match_spans
 from gm_engine.vectors.planner import VectorPlanner
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 
 from gm_engine.clock import format_ns
-from gm_engine.ranking.rows import fetch
 from gm_engine.records import JsonValue, Receipt, SignalWeights
+from gm_engine.store.rows import fetch
 
 DAY_NS = 86_400 * 1_000_000_000
 _REPLACED = (

@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 from gm_engine.ranking.fusion import contribution
 from gm_engine.ranking.orders import Orders, extend_orders, make_orders
 from gm_engine.ranking.postings import Postings, TermRows, build, decode
-from gm_engine.ranking.rows import fetch
+from gm_engine.store.rows import fetch
 
 ALIAS = "alias"
 _WEIGHTS_KEPT = 8

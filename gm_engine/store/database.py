@@ -33,6 +33,7 @@ from gm_engine.errors import (
 )
 from gm_engine.records import Origin
 from gm_engine.store.blocked import count_attempts
+from gm_engine.store.rows import fetch
 from gm_engine.store.tables import SCHEMA_VERSION
 from gm_engine.store.transaction import Transaction
 
@@ -155,11 +156,11 @@ class Ledger:
         if self._reader is None:
             raise StoreUnavailable("The store is closed.")
         with translated(self.path), self._reader.connect() as connection:
-            connection.exec_driver_sql("BEGIN")
+            fetch(connection, "BEGIN")
             try:
                 yield connection
             finally:
-                connection.exec_driver_sql("ROLLBACK")
+                fetch(connection, "ROLLBACK")
 
     def scratch(self) -> Engine:
         """One reading connection of its own, with temporary tables in memory; whoever asks disposes of it."""

@@ -9,6 +9,7 @@ import json
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any, cast
 
 from sqlalchemy import Connection
@@ -17,6 +18,7 @@ from gm_engine.clock import NS_PER_S
 from gm_engine.errors import FactChanged, InvalidInput, NotFound
 from gm_engine.records import CONFIDENCE_LABELS, Channel, Fact, JsonValue, Origin, SourceRef
 from gm_engine.store.blocked import refuse_blocked
+from gm_engine.store.rows import fetch
 from gm_engine.store.transaction import Transaction, actor_id, canonical_json
 from gm_engine.terms import TERMS_RULES, text_key, text_terms
 
@@ -26,7 +28,6 @@ _COLUMNS = (
     " pinned, pinned_ns, origin, version"
 )
 _INSERT = f"INSERT INTO facts(no, text_key, actor_id, {_COLUMNS}) VALUES ({', '.join('?' * 18)})"
-_FACT_FIELDS = tuple(field.name for field in fields(Fact))
 _LATEST_NS = (1 << 63) - 1
 REVIVING = ("superseded_by", "agent_id")
 
@@ -308,9 +309,8 @@ def load_facts(connection: Connection, ids: Sequence[str]) -> dict[str, Fact]:
 
 def load_facts_by_no(connection: Connection, nos: Sequence[int]) -> dict[int, Fact]:
     """Bodies by row number; numbers that do not exist are missing from the answer."""
-    rows = connection.exec_driver_sql(
-        f"SELECT no, {_COLUMNS} FROM facts WHERE no IN (SELECT value FROM json_each(?))", (json.dumps(list(nos)),)
-    )
+    sql = f"SELECT no, {_COLUMNS} FROM facts WHERE no IN (SELECT value FROM json_each(?))"
+    rows = fetch(connection, sql, (json.dumps(list(nos)),))
     return {row[0]: _fact(row[1:]) for row in rows}
 
 
@@ -322,9 +322,14 @@ def _load(connection: Connection, column: str, values: Sequence[str]) -> Iterabl
 
 
 def _fact(row: Sequence[Any]) -> Fact:
-    origin = origin_from_image(json.loads(row[13]))
-    values = (*row[:11], bool(row[11]), row[12], origin, row[14])
-    return Fact(**dict(zip(_FACT_FIELDS, values, strict=True)))
+    values: tuple[Any, ...] = (*row[:11], bool(row[11]), row[12], _origin(row[13]), row[14])
+    return Fact(*values)  # the columns stand in the order of the record's fields
+
+
+@lru_cache(maxsize=256)
+def _origin(stored: str) -> Origin:
+    """Most facts of a store share a few origins."""
+    return origin_from_image(json.loads(stored))
 
 
 def existing_ids(connection: Connection, ids: Sequence[str]) -> set[str]:
@@ -371,12 +376,3 @@ def targets(
     if stale:
         raise FactChanged(f"Fact {stale[0]} was changed by somebody else; nothing was written.", ids=stale)
     return tuple(found[fact_id] for fact_id in wanted)
-
-
-def touch(connection: Connection, ids: Sequence[str], *, at_ns: int) -> None:
-    """Counts one recall for each fact and sets its access time; bookkeeping, not journalled."""
-    connection.exec_driver_sql(
-        "UPDATE facts SET access_count = access_count + 1, accessed_ns = max(coalesce(accessed_ns, 0), ?)"
-        " WHERE id IN (SELECT value FROM json_each(?))",
-        (at_ns, json.dumps(list(ids))),
-    )
