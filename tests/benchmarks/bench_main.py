@@ -1,4 +1,7 @@
-"""Prints the table of speeds: `python3 packaging/dev.py bench [NAME …]`; every row has a baseline of the same run."""
+"""Prints the table of speeds: `python3 packaging/dev.py bench [NAME …]`; every row has a baseline of the same run.
+
+Without a name all are measured; `recall` names all that recall promises.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as both programs do
 
-from tests.benchmarks import engine_rows, process_rows, window_rows  # noqa: E402 — the project's root comes first
+from tests.benchmarks import engine_rows, process_rows, recall_rows, window_rows, write_rows  # noqa: E402 — the project's root comes first
 from tests.benchmarks.table import Row, show  # noqa: E402
 
 BENCHMARKS: dict[str, Callable[[Path], Iterator[Row]]] = {
@@ -21,26 +24,47 @@ BENCHMARKS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "window": window_rows.first_page,
     "stall": window_rows.stalls,
     "first-recall": engine_rows.first_recall,
-    "recall": engine_rows.previewed_recall,
-    "words": engine_rows.wording,
+    "recall-10k": engine_rows.previewed_recall,
+    "recall-quality": recall_rows.found,
+    "recall-speed": recall_rows.speed,
+    "recall-words": recall_rows.words,
+    "recall-filtered": recall_rows.filtered,
+    "recall-memory": recall_rows.memory_use,
+    "remember": write_rows.remembering,
+    "bulk": write_rows.bulk,
+    "chroma": write_rows.same_answers,
     "recall-process": process_rows.recall_process,
     "import": engine_rows.importing,
     "embedding": engine_rows.embedding,
     "publish": process_rows.publishing,
     "page": engine_rows.last_page,
 }
+GROUPS: dict[str, tuple[str, ...]] = {
+    "recall": (
+        "recall-quality",
+        "recall-speed",
+        "recall-words",
+        "recall-filtered",
+        "recall-memory",
+        "remember",
+        "bulk",
+        "stall",
+        "chroma",
+    ),
+}
 
 
 def main(names: list[str]) -> int:
-    """Runs the named benchmarks, or all; 1 when a row is over its limit."""
-    unknown = sorted(set(names) - set(BENCHMARKS))
+    """Runs the named benchmarks and groups, or all; 1 when a row misses its limit."""
+    unknown = sorted(set(names) - set(BENCHMARKS) - set(GROUPS))
     if unknown:
-        print(f"unknown: {', '.join(unknown)}; known: {', '.join(BENCHMARKS)}", file=sys.stderr)
+        print(f"unknown: {', '.join(unknown)}; known: {', '.join([*BENCHMARKS, *GROUPS])}", file=sys.stderr)
         return 2
     folder = Path(tempfile.mkdtemp(prefix="graymatter-bench-"))
     rows: list[Row] = []
     try:
-        for name in names or BENCHMARKS:
+        wanted = [name for given in names or BENCHMARKS for name in GROUPS.get(given, (given,))]
+        for name in dict.fromkeys(wanted):
             print(f"measuring {name} …", file=sys.stderr, flush=True)
             rows.extend(BENCHMARKS[name](folder))
     finally:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gm_engine import Config, EmbeddingMode, FactQuery, Memory
+from gm_engine import FactQuery, Memory
 from tests.benchmarks.generator import GeneratedEmbedder, Generator, build_store, write_export
 from tests.benchmarks.table import Row, best, percentile, process, seconds
 
@@ -114,14 +114,3 @@ def embedding(folder: Path) -> Iterator[Row]:
     measured = best(lambda: embedder.embed(texts), times=2) / len(texts)
     one = best(lambda: embedder.embed(texts[:1]), times=5)
     yield Row("embed one text, in batches of 64", measured, None, "ms", "embed one text alone", one)
-
-
-def wording(folder: Path) -> Iterator[Row]:
-    """Recall by words alone: what the vector signal adds."""
-    store = build_store(folder / "10k", FACTS)
-    queries = Generator().queries(QUERIES)
-    config = Config(embedding_mode=EmbeddingMode.KEYWORD_ONLY)
-    with Memory.open(store, background=False, config=config) as memory:
-        memory.recall("alpha", queries[0], preview=True)
-        times = [seconds(partial(memory.recall, "alpha", query, preview=True)) for query in queries]
-    yield Row("previewed recall by words alone, p50", percentile(times, 0.5), None, "ms", "numpy scan", _scan_time())

@@ -30,6 +30,7 @@ from gm_engine.terms import text_key  # noqa: E402
 from gm_engine.vectors.planner import VectorPlanner  # noqa: E402
 from gm_engine.vectors.table import VectorTable  # noqa: E402
 
+DATA = ROOT.parent / "shared" / "data" / "eval"
 TOP_K = 8
 MIN_MRR, MIN_HITS = 0.75, 0.82
 LEXICAL = ("lexical", "lexical_zh")
@@ -157,26 +158,36 @@ def missed(measured: Mapping[str, Quality]) -> list[str]:
     return problems
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Prints the table; 1 when a bar is missed, 2 when the data is not there."""
-    folder = Path(arguments[0]) if arguments else ROOT.parent / "shared" / "data" / "eval"
-    if not (folder / "facts.jsonl").is_file():
-        print(f"no facts.jsonl in {folder}; name the folder of the judged queries", file=sys.stderr)
-        return 2
-    queries = [
+def judged(folder: Path) -> list[Judged]:
+    """The queries of a folder of judged queries."""
+    return [
         Judged(str(line["query"]), str(line["kind"]), frozenset(map(str, _list(line["relevant"]))))
         for line in read_lines(folder / "queries_dev.jsonl")
     ]
+
+
+def measure_all(folder: Path, data_dir: Path) -> dict[str, dict[str, Quality]]:
+    """Fills a store in `data_dir` with the facts of `folder` and measures every setting; by setting and kind."""
+    ledger = Ledger.open(data_dir, clock=SystemClock())
+    try:
+        fill(ledger, read_lines(folder / "facts.jsonl"))
+        embedder = MiniLM()
+        planner = VectorPlanner(VectorTable(embedder.model, embedder.dims), vector_path="exact")
+        ranker = Ranker(ledger, planner, QueryVectors(embedder))
+        queries = judged(folder)
+        return {setting.name: measure(ranker, queries, setting) for setting in SETTINGS}
+    finally:
+        ledger.close()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Prints the table; 1 when a bar is missed, 2 when the data is not there."""
+    folder = Path(arguments[0]) if arguments else DATA
+    if not (folder / "facts.jsonl").is_file():
+        print(f"no facts.jsonl in {folder}; name the folder of the judged queries", file=sys.stderr)
+        return 2
     with tempfile.TemporaryDirectory(prefix="graymatter-quality-") as data:
-        ledger = Ledger.open(Path(data), clock=SystemClock())
-        try:
-            fill(ledger, read_lines(folder / "facts.jsonl"))
-            embedder = MiniLM()
-            planner = VectorPlanner(VectorTable(embedder.model, embedder.dims), vector_path="exact")
-            ranker = Ranker(ledger, planner, QueryVectors(embedder))
-            results = {setting.name: measure(ranker, queries, setting) for setting in SETTINGS}
-        finally:
-            ledger.close()
+        results = measure_all(folder, Path(data))
     print(show(results))
     problems = missed(results[MEASURED])
     print("\n".join(f"missed: {problem}" for problem in problems) or f"every bar is reached with {MEASURED}")

@@ -15,7 +15,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What was measured, its limit, and the baseline of the same run that makes the number mean something."""
+    """What was measured, its limit, and the baseline of the same run that makes the number mean something.
+
+    With `at_least` the limit is a floor.
+    """
 
     what: str
     measured: float
@@ -23,10 +26,13 @@ class Row:
     unit: str
     baseline: str
     base: float
+    at_least: bool = False
 
     @property
     def holds(self) -> bool:
-        return self.limit is None or self.measured <= self.limit
+        if self.limit is None:
+            return True
+        return self.measured >= self.limit if self.at_least else self.measured <= self.limit
 
 
 def seconds(act: Callable[[], object]) -> float:
@@ -66,7 +72,10 @@ def show(rows: Sequence[Row]) -> str:
     """The rows as a Markdown table."""
     lines = ["| what | measured | limit | baseline of this run | ratio |", "|---|---:|---:|---|---:|"]
     for row in rows:
-        limit = "–" if row.limit is None else f"≤ {amount(row.limit, row.unit)}{'' if row.holds else ' **over**'}"
+        sign = "≥" if row.at_least else "≤"
+        limit = (
+            "–" if row.limit is None else f"{sign} {amount(row.limit, row.unit)}{'' if row.holds else ' **missed**'}"
+        )
         ratio = f"{row.measured / row.base:.2f}" if row.base else "–"
         base = f"{row.baseline}: {amount(row.base, row.unit)}"
         lines.append(f"| {row.what} | {amount(row.measured, row.unit)} | {limit} | {base} | {ratio} |")
@@ -74,11 +83,19 @@ def show(rows: Sequence[Row]) -> str:
 
 
 def amount(value: float, unit: str) -> str:
-    """A number with its unit: seconds, milliseconds or bytes."""
+    """A number with its unit: seconds, milliseconds, bytes, megabytes, a count, a ratio or a score."""
     match unit:
         case "ms":
             return f"{value * 1000:.2f} ms"
         case "bytes":
             return f"{value:,.0f} bytes"
+        case "MB":
+            return f"{value / 1e6:,.0f} MB"
+        case "count":
+            return f"{value:,.0f}"
+        case "ratio":
+            return f"{value:.2f} ×"
+        case "score":
+            return f"{value:.3f}"
         case _:
             return f"{value:.2f} s"
