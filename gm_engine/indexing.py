@@ -150,6 +150,8 @@ class Indexer:
                 others_until = monotonic() + _OTHERS_TURN_S
             elif 0 < counts.pending <= self._queue.refused:
                 raise EmbeddingFailed(f"The model gave {counts.pending} texts vectors that are not finite.")
+            else:
+                self._queue.look_again()
         progress(total, total, "embedding")
         return True
 

@@ -25,6 +25,7 @@ from gm_engine.errors import (
 )
 from gm_engine.version import __version__
 
+CHILD_FLAG = "--graymatter-child"  # gm_engine.vectors.child.FLAG, without loading what lies around it
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_CONFLICT, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
 _HELP = """See, search, correct and publish what AI agents remember.
 
@@ -55,6 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads wait for each other longer than one scan takes
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == [CHILD_FLAG]:
+        return _run_child(given)
     session = Session()
     try:
         code = _run(given, session)
@@ -63,6 +66,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_output()
         return EXIT_ERROR
     return code
+
+
+def _run_child(given: list[str]) -> int:
+    """A frozen program has no interpreter to start its child processes with; it starts itself."""
+    from gm_engine.vectors import child
+
+    return child.run(given) if child.is_child(given) else EXIT_USAGE
 
 
 def _run(given: list[str], session: Session) -> int:

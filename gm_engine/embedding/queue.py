@@ -35,6 +35,10 @@ class EmbeddingQueue:
         """Texts for which the model gave a vector that is not finite; they are not tried again by this process."""
         return len(self._refused)
 
+    def look_again(self) -> None:
+        """Texts may be pending although the journal has not moved: their vectors were dropped."""
+        self._nothing_at_seq = -1
+
     def embed_until(self, deadline: float) -> bool:
         """Embeds batches until `deadline` (of `monotonic`), at least one; whether more texts may be waiting.
 

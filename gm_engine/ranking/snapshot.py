@@ -80,6 +80,7 @@ class VectorRows:
     rows: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     table: object = None
     vec_seq: int = -1
+    forgotten: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,8 +38,8 @@ def rows_of(snapshot: Snapshot, table: VectorTable) -> NDArray[np.int32]:
     """
     known = snapshot.vector_rows
     vec_seq = table.vec_seq
-    if known.table is not table:
-        known.table, known.rows = table, np.zeros(0, np.int32)
+    if known.table is not table or known.forgotten != table.forgotten:
+        known.table, known.forgotten, known.rows = table, table.forgotten, np.zeros(0, np.int32)
     done = len(known.rows)
     if known.vec_seq != vec_seq and done:
         missing = np.flatnonzero(known.rows[: snapshot.size] < 0)
@@ -76,6 +76,11 @@ def search_vectors(
         if filtered:
             raise
         return no_vectors(view, error.message, with_vector=with_vector)
+    if planner.table.dims and len(codes) != planner.table.dims:
+        reason = f"the model now gives {len(codes)} dimensions, the store's vectors have {planner.table.dims}"
+        if filtered:
+            raise EmbeddingFailed(f"Vectors cannot be compared: {reason}.", model=planner.table.model)
+        return no_vectors(view, reason, with_vector=with_vector)
     hits = planner.search(codes, rows, view.id_rank, count, filtered=filtered)
     ranks = np.zeros(view.count, np.int64)
     ranks[hits.order] = np.arange(1, len(hits.order) + 1)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 
 from gm_engine.errors import EmbeddingFailed
 
@@ -24,6 +24,21 @@ _SINCE = (
     "SELECT vec_seq, text_key, data FROM vectors"
     " WHERE model_id = ? AND vec_seq > ? AND length(data) = ? AND length(text_key) = 16 ORDER BY vec_seq"
 )
+_INSERT = (  # a text that was purged while it was being embedded must not come back as a vector
+    "INSERT OR IGNORE INTO vectors(model_id, text_key, data)"
+    " SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM facts WHERE text_key = ?2)"
+)
+_STATE = (
+    "SELECT (SELECT coalesce(max(vec_seq), 0) FROM vectors), (SELECT value FROM meta WHERE key = 'vectors_dropped')"
+)
+_COUNT_DROP = (
+    "INSERT INTO meta(key, value) VALUES ('vectors_dropped', '1')"
+    " ON CONFLICT(key) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT)"
+)
+_PAGE = (
+    "SELECT vec_seq, text_key, data FROM vectors WHERE model_id = ? AND vec_seq > ? AND vec_seq <= ?"
+    " AND length(data) = ? AND length(text_key) = 16 ORDER BY vec_seq LIMIT ?"
+)
 _SET_POINTER = (
     "INSERT INTO vector_index(model_id, generation, applied_vec_seq, ef_search, library) VALUES (?, ?, ?, ?, ?)"
     " ON CONFLICT(model_id) DO UPDATE SET generation = excluded.generation,"
@@ -33,11 +48,24 @@ _SET_POINTER = (
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """An embedding model that the store has vectors of."""
+    """An embedding model that the store has vectors of.
+
+    `state` is `active` for the model that answers, `filling` for one that takes over once it covers every live text,
+    `old` for one that was replaced.
+    """
 
     id: int
     name: str
     dims: int
+    state: str = "active"
+
+
+@dataclass(frozen=True, slots=True)
+class VectorState:
+    """What says whether a process is up to date: the last vector of any model, and how often vectors were dropped."""
+
+    newest: int
+    drops: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +105,26 @@ class VectorCounts:
 
 def find_model(connection: Connection, name: str) -> Model | None:
     """The model of that name, if the store ever had vectors of it."""
-    row = connection.exec_driver_sql("SELECT id, name, dims FROM models WHERE name = ?", (name,)).first()
-    return None if row is None else Model(row[0], row[1], row[2])
+    row = connection.exec_driver_sql("SELECT id, name, dims, state FROM models WHERE name = ?", (name,)).first()
+    return None if row is None else Model(row[0], row[1], row[2], row[3])
+
+
+def stored_models(connection: Connection) -> tuple[Model, ...]:
+    """Every model that the store knows, the newest last."""
+    rows = connection.exec_driver_sql("SELECT id, name, dims, state FROM models ORDER BY id")
+    return tuple(Model(row[0], row[1], row[2], row[3]) for row in rows)
 
 
 def ensure_model(connection: Connection, name: str, dims: int) -> Model:
-    """The model of that name, made if it is new. Raises `EmbeddingFailed` when its vectors have another length."""
+    """The model of that name, made if it is new: `active` in a store without vectors, else `filling`.
+
+    Raises `EmbeddingFailed` when its vectors have another length.
+    """
     model = find_model(connection, name)
     if model is None:
-        insert = "INSERT INTO models(name, dims, state) VALUES (?, ?, 'active')"
-        model = Model(int(connection.exec_driver_sql(insert, (name, dims)).lastrowid), name, dims)
+        state = "filling" if has_vectors(connection) else "active"
+        insert = "INSERT INTO models(name, dims, state) VALUES (?, ?, ?)"
+        model = Model(int(connection.exec_driver_sql(insert, (name, dims, state)).lastrowid), name, dims, state)
     if model.dims != dims:
         raise EmbeddingFailed(
             f"The store's vectors of {name} have {model.dims} dimensions, the model now gives {dims}.", model=name
@@ -94,25 +132,79 @@ def ensure_model(connection: Connection, name: str, dims: int) -> Model:
     return model
 
 
+def has_vectors(connection: Connection, *, model: Model | None = None) -> bool:
+    """Whether there is any vector; of `model`, if given."""
+    if model is None:
+        found = connection.exec_driver_sql("SELECT 1 FROM vectors LIMIT 1")
+    else:
+        found = connection.exec_driver_sql("SELECT 1 FROM vectors WHERE model_id = ? LIMIT 1", (model.id,))
+    return found.first() is not None
+
+
+def promote(connection: Connection, model: Model) -> None:
+    """Makes `model` the one that answers; the others are old from now on."""
+    connection.exec_driver_sql("UPDATE models SET state = CASE WHEN id = ? THEN 'active' ELSE 'old' END", (model.id,))
+
+
 def insert_vectors(connection: Connection, model: Model, keys: Sequence[bytes], codes: NDArray[np.int16]) -> None:
-    """Adds vectors; a text that has one already keeps it, so that every process compares with the same codes."""
+    """Adds vectors of texts that facts have; a text that has one already keeps it, so that all compare the same."""
     rows = [(model.id, key, code.astype("<i2").tobytes()) for key, code in zip(keys, codes, strict=True)]
     if rows:
-        connection.exec_driver_sql("INSERT OR IGNORE INTO vectors(model_id, text_key, data) VALUES (?, ?, ?)", rows)
+        connection.exec_driver_sql(_INSERT, rows)
 
 
-def newest_vec_seq(connection: Connection) -> int:
-    """The last vector of any model; 0 without one."""
-    return int(connection.exec_driver_sql("SELECT coalesce(max(vec_seq), 0) FROM vectors").scalar_one())
+def drop_vectors(connection: Connection, keys: Sequence[bytes]) -> int:
+    """Deletes the vectors of these texts, of every model, for good; returns how many there were.
+
+    Every process forgets them with its next look at the ledger. The indexes on disk still hold them: their pointers
+    are withdrawn, so that whoever owns them builds new ones without.
+    """
+    dropped = 0
+    for key in keys:
+        dropped += connection.exec_driver_sql("DELETE FROM vectors WHERE text_key = ?", (key,)).rowcount
+    if dropped:
+        connection.exec_driver_sql(_COUNT_DROP)
+        connection.exec_driver_sql("UPDATE vector_index SET applied_vec_seq = 0, library = 'vectors dropped'")
+    return dropped
+
+
+def drop_model(connection: Connection, model: Model) -> int:
+    """Deletes a model and its vectors; returns how many there were. Facts stay as they are."""
+    connection.exec_driver_sql("DELETE FROM vector_index WHERE model_id = ?", (model.id,))
+    dropped = connection.exec_driver_sql("DELETE FROM vectors WHERE model_id = ?", (model.id,)).rowcount
+    connection.exec_driver_sql("DELETE FROM models WHERE id = ?", (model.id,))
+    connection.exec_driver_sql(_COUNT_DROP)
+    return dropped
+
+
+def vector_state(connection: Connection) -> VectorState:
+    """Says in one look-up whether anything was added or dropped."""
+    newest, drops = connection.exec_driver_sql(_STATE).one()
+    return VectorState(int(newest), int(drops or 0))
+
+
+def stored_keys(connection: Connection, model: Model) -> set[bytes]:
+    """The texts that have a vector of the model."""
+    return set(connection.exec_driver_sql("SELECT text_key FROM vectors WHERE model_id = ?", (model.id,)).scalars())
 
 
 def vectors_since(connection: Connection, model: Model, vec_seq: int) -> Iterator[VectorRows]:
     """The model's vectors after `vec_seq`, in their order, some thousand at a time."""
     result = connection.exec_driver_sql(_SINCE, (model.id, vec_seq, 2 * model.dims))
     while rows := result.fetchmany(_ROWS_PER_READ):
-        seqs, keys, blobs = zip(*rows, strict=True)
-        codes = np.frombuffer(b"".join(blobs), dtype="<i2").astype(np.int16, copy=False).reshape(-1, model.dims)
-        yield VectorRows(np.array(seqs, dtype=np.int64), tuple(bytes(key) for key in keys), codes)
+        yield _vector_rows(rows, model)
+
+
+def vectors_page(connection: Connection, model: Model, *, after: int, through: int, limit: int) -> VectorRows | None:
+    """The next `limit` vectors after one `vec_seq` and up to another; None when there are none left."""
+    rows = connection.exec_driver_sql(_PAGE, (model.id, after, through, 2 * model.dims, limit)).fetchall()
+    return _vector_rows(rows, model) if rows else None
+
+
+def count_through(connection: Connection, model: Model, vec_seq: int) -> int:
+    """How many vectors of the model there are up to `vec_seq`."""
+    sql = "SELECT count(*) FROM vectors WHERE model_id = ? AND vec_seq <= ?"
+    return int(connection.exec_driver_sql(sql, (model.id, vec_seq)).scalar_one())
 
 
 def pending_texts(
@@ -171,6 +263,11 @@ def set_index_pointer(connection: Connection, model: Model, pointer: IndexPointe
 def indexed_count(connection: Connection, model: Model) -> int:
     """How many vectors the model's index holds, by what the ledger knows."""
     pointer = index_pointer(connection, model)
-    sql = "SELECT count(*) FROM vectors WHERE model_id = ? AND vec_seq <= ?"
     applied = 0 if pointer is None else pointer.applied_vec_seq
-    return int(connection.exec_driver_sql(sql, (model.id, applied)).scalar_one()) if applied else 0
+    return count_through(connection, model, applied) if applied else 0
+
+
+def _vector_rows(rows: Sequence[Row[tuple[int, bytes, bytes]]], model: Model) -> VectorRows:
+    seqs, keys, blobs = zip(*rows, strict=True)
+    codes = np.frombuffer(b"".join(blobs), dtype="<i2").astype(np.int16, copy=False).reshape(-1, model.dims)
+    return VectorRows(np.array(seqs, dtype=np.int64), tuple(bytes(key) for key in keys), codes)

@@ -20,6 +20,12 @@ class IndexUnavailable(GrayMatterError):
     code = "index_unavailable"
 
 
+class VectorsDropped(IndexUnavailable):
+    """Vectors were dropped from the ledger meanwhile: what an index holds must not count. Never leaves the engine."""
+
+    code = "vectors_dropped"
+
+
 @dataclass(frozen=True, slots=True)
 class VectorHits:
     """The nearest facts of one search.

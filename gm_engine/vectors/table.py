@@ -1,13 +1,14 @@
 """All vectors of one model in memory, following the ledger; float32 finds candidates, integers decide.
 
 A row holds the integer codes of one distinct text as float32, which represents them exactly. Row numbers never change
-while the table lives. Rows are stored in blocks that are only ever appended to, so that a reader needs no lock.
+while the table lives. Rows are stored in blocks that are only ever appended to, so that a reader needs no lock. A row
+whose vector was dropped from the ledger is wiped and forgotten: no text leads to it any more.
 """
 
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
@@ -17,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from gm_engine.store.vectors import VectorRows, find_model, newest_vec_seq, vectors_since
+from gm_engine.store.vectors import Model, VectorRows, find_model, stored_keys, vector_state, vectors_since
 
 _BLOCK_BITS = 13
 BLOCK_ROWS = 1 << _BLOCK_BITS
+FORGOTTEN = b""
 _CHUNK_ROWS = 2048  # rows gathered at once: 3 MB stay in the processor's cache
 _GATHER_BELOW = 12  # gathering a row costs about ten times as much as reading one in order (measured)
 _FLOAT32_UNIT = 2.0**-24
@@ -36,7 +38,10 @@ class _Rows:
 
 
 class VectorTable:
-    """The vectors of `model`. `refresh` may run in any thread, the others beside it."""
+    """The vectors of `model`. `refresh` may run in any thread, the others beside it.
+
+    `dims` 0 stands for a model that has not said yet how long its vectors are; the ledger's vectors say it.
+    """
 
     def __init__(self, model: str, dims: int) -> None:
         self.model = model
@@ -46,6 +51,8 @@ class VectorTable:
         self._keys: list[bytes] = []
         self._row_of: dict[bytes, int] = {}
         self._vec_seqs = array("q")
+        self._drops = 0
+        self._forgotten: list[int] = []
         self._lock = Lock()
 
     @property
@@ -53,20 +60,51 @@ class VectorTable:
         """How many rows there are."""
         return self._rows.size
 
+    @property
+    def drops(self) -> int:
+        """How often vectors were dropped from the ledger, by what this table has seen."""
+        return self._drops
+
+    @property
+    def forgotten(self) -> int:
+        """How many rows were wiped; when it grows, rows that were looked up before may be among them."""
+        return len(self._forgotten)
+
     def refresh(self, connection: Connection) -> None:
-        """Adds the vectors that the ledger has gained. Costs one look-up when there are none."""
-        newest = newest_vec_seq(connection)
-        if newest <= self.vec_seq:
+        """Adds the vectors that the ledger has gained, forgets those it dropped. One look-up when nothing happened."""
+        state = vector_state(connection)
+        if state.newest <= self.vec_seq and state.drops <= self._drops:
             return
         with self._lock:
             model = find_model(connection, self.model)
-            if model is not None and model.dims == self.dims:
+            if model is not None and self.dims in (0, model.dims):
+                self.dims = model.dims
+                had_rows = self.size > 0
                 for rows in vectors_since(connection, model, self.vec_seq):
                     self.append(rows)
-            self.vec_seq = max(self.vec_seq, newest)
+                if had_rows and state.drops > self._drops:
+                    self._forget_dropped(connection, model)
+            elif model is None:
+                self._forget([*self._row_of])
+            self.vec_seq = max(self.vec_seq, state.newest)
+            self._drops = max(self._drops, state.drops)
+
+    def _forget_dropped(self, connection: Connection, model: Model) -> None:
+        stored = stored_keys(connection, model)
+        self._forget([key for key in self._row_of if key not in stored])
+
+    def _forget(self, keys: Sequence[bytes]) -> None:
+        """Wipes rows. A reader that still holds their numbers finds zeros, and no fact: the texts are gone."""
+        blocks = self._rows.blocks
+        for key in keys:
+            row = self._row_of.pop(key)
+            self._keys[row] = FORGOTTEN
+            blocks[row >> _BLOCK_BITS][row & (BLOCK_ROWS - 1)] = 0
+            insort(self._forgotten, row)
 
     def append(self, rows: VectorRows) -> None:
         """Adds rows that are newer than all others. Only one thread at a time may add."""
+        self._forget([key for key in rows.keys if key in self._row_of])  # dropped and embedded again
         state = self._rows
         blocks = list(state.blocks)
         codes = rows.codes.astype(np.float32)
@@ -92,7 +130,7 @@ class VectorTable:
         return np.fromiter(map(self._row_of.get, text_keys, repeat(-1)), dtype=np.int32, count=len(text_keys))
 
     def keys(self, start: int, stop: int) -> list[bytes]:
-        """The text keys of the rows `start` up to `stop`."""
+        """The text keys of the rows `start` up to `stop`; `FORGOTTEN` for those that were wiped."""
         return self._keys[start:stop]
 
     def vec_seq_of(self, row: int) -> int:
@@ -102,6 +140,10 @@ class VectorTable:
     def rows_through(self, vec_seq: int) -> int:
         """How many rows have that `vec_seq` or an earlier one; they are the first ones."""
         return bisect_right(self._vec_seqs, vec_seq, hi=self.size)
+
+    def remembered(self, stop: int) -> int:
+        """How many of the rows before `stop` were not wiped."""
+        return stop - bisect_left(self._forgotten, stop)
 
     def codes(self, rows: NDArray[np.int32]) -> NDArray[np.float32]:
         """The integer codes of rows (none of them -1) as float32, shape (len(rows), dims)."""

@@ -1,0 +1,39 @@
+"""Programs of ours that run as a child process: how they are started, in a checkout as in a frozen build.
+
+A frozen build has no interpreter: there the program starts itself with `FLAG`, and its entry points call `run` first.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+FLAG = "--graymatter-child"
+PROBE = "gm_engine.vectors.probe"
+BUILD = "gm_engine.vectors.bulk_child"
+
+
+def command(program: str, *arguments: str) -> list[str]:
+    """The command line that runs `program` (`PROBE` or `BUILD`). Raises `OSError` where nothing can be started."""
+    if not sys.executable:
+        raise OSError("this program does not know its own interpreter")
+    start = [sys.executable, FLAG, program] if getattr(sys, "frozen", False) else [sys.executable, "-m", program]
+    return [*start, *arguments]
+
+
+def environment() -> dict[str, str]:
+    """Our environment, with the packages where we found them."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+
+
+def is_child(arguments: Sequence[str]) -> bool:
+    """Whether a program was started by `command`, given its arguments without its name."""
+    return len(arguments) >= 2 and arguments[0] == FLAG and arguments[1] in (PROBE, BUILD)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs what `is_child` recognised, and returns its exit code."""
+    code = import_module(arguments[1]).main(list(arguments[2:]))
+    return int(code)
