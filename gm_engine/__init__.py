@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gm_engine.config import Config, EmbeddingMode, LanguageModelConfig, language_model_from
 from gm_engine.errors import (
     AsOfUnsupported,
+    BackupDamaged,
     BlockedValue,
     Cancelled,
     CheckpointDamaged,
@@ -49,6 +50,8 @@ from gm_engine.records import (
     SHARED_AGENT_ID,
     SUPERSEDED_BY_AGENT,
     AgentSummary,
+    Backup,
+    BackupSchedule,
     Block,
     BlockedAttempt,
     Change,
@@ -105,6 +108,7 @@ if TYPE_CHECKING:
     from gm_engine.ranking.rank_table import RankTable, Standing
     from gm_engine.ranking.remedies import Remedy
     from gm_engine.search import RecallOptions
+    from gm_engine.store.backup import restore_backup, verify_backup
     from gm_engine.store.lab import JudgedQuery, QuerySet, RankingProfile
 
 _HEAVY = {
@@ -113,6 +117,8 @@ _HEAVY = {
     "lost_and_invented": "gm_engine.curation",
     "Memory": "gm_engine.memory",
     "MemoryView": "gm_engine.moment",
+    "restore_backup": "gm_engine.store.backup",
+    "verify_backup": "gm_engine.store.backup",
     "BatchResult": "gm_engine.ranking.batch",
     "merged_facts": "gm_engine.ranking.batch",
     "MissingReport": "gm_engine.ranking.missing",
@@ -152,6 +158,9 @@ __all__ = [
     "AgentAnswer",
     "AgentSummary",
     "AsOfUnsupported",
+    "Backup",
+    "BackupDamaged",
+    "BackupSchedule",
     "BatchResult",
     "Block",
     "BlockedAttempt",
@@ -245,5 +254,7 @@ __all__ = [
     "lost_and_invented",
     "merged_facts",
     "no_progress",
+    "restore_backup",
     "search_answer",
+    "verify_backup",
 ]

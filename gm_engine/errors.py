@@ -98,6 +98,12 @@ class CheckpointDamaged(GrayMatterError):
     code = "checkpoint_damaged"
 
 
+class BackupDamaged(GrayMatterError):
+    """The file is no backup, or does not hold what its manifest says; nothing was restored."""
+
+    code = "backup_damaged"
+
+
 class EmbeddingFailed(GrayMatterError):
     """The embedding model could not be loaded or did not answer."""
 

@@ -14,18 +14,17 @@ from gm_engine.config import Config
 from gm_engine.curation import Curation
 from gm_engine.embedding.embedder import Embedder
 from gm_engine.errors import GrayMatterError, InvalidInput, NotFound
+from gm_engine.keeping import Keeping
 from gm_engine.lab import Lab
 from gm_engine.life import alias, edit, revise
 from gm_engine.life.blocked import Blocked
 from gm_engine.life.undo import undo_group
-from gm_engine.moment import MemoryView
 from gm_engine.progress import CancelToken, Progress, no_progress
 from gm_engine.records import (
     SHARED_AGENT_ID,
     AgentSummary,
     Changes,
     Fact,
-    FactDifference,
     FactQuery,
     ImportReport,
     JournalEntry,
@@ -64,7 +63,7 @@ if TYPE_CHECKING:
     from gm_engine.ranking.rank_table import RankTable
 
 
-class Memory(Curation):
+class Memory(Curation, Keeping):
     """One open store. Verbs are synchronous, safe from any thread, and raise `GrayMatterError`s.
 
     Ids name facts of the given agent (`NotFound` otherwise); `expected` maps ids to the versions the caller saw
@@ -82,6 +81,7 @@ class Memory(Curation):
         self.graph = Graph(ledger)
         self.lab = Lab(ledger, self._search, origin=origin)
         self.blocked = Blocked(ledger, origin=origin)
+        self._set_up_keeping(ledger, search=self._search, origin=origin)
         self._set_up_curation(ledger, config=config, origin=origin, search=self._search)
 
     @classmethod
@@ -377,15 +377,6 @@ class Memory(Curation):
     def last_seq(self) -> int:
         """The newest journal seq; cheap enough to ask twice a second."""
         return self._ledger.last_seq()
-
-    def at(self, at_ns: int | None = None, *, before_seq: int | None = None) -> MemoryView:
-        """The store as it stood at a moment, or before a journal entry: read only, to be closed."""
-        return MemoryView(self._ledger, self._search, at_ns=at_ns, before_seq=before_seq)
-
-    def diff(self, from_ns: int, to_ns: int) -> tuple[FactDifference, ...]:
-        """Every fact that differs between two moments, oldest first, with what happened to it."""
-        with self.at(from_ns) as before, self.at(to_ns) as after:
-            return before.diff(after)
 
     # --- reading ---------------------------------------------------------------------------------------------------
 

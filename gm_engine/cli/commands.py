@@ -27,12 +27,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "move": ("gm_engine.cli.facts:move", "Move facts to another agent."),
     "copy": ("gm_engine.cli.facts:copy", "Copy facts to another agent."),
     "alias": ("gm_engine.cli.facts:alias", "Teach the memory that words mean the same."),
+    "consolidate": ("gm_engine.cli.consolidation:consolidate", "Run a cycle: fade, find duplicates, prune, report."),
+    "inbox": ("gm_engine.cli.consolidation:inbox", "Decide on what consolidation and others propose."),
     "checkpoint": ("gm_engine.cli.checkpoints:checkpoint", "List and show saved checkpoints."),
     "journal": ("gm_engine.cli.history:journal", "What was written, by whom, newest first."),
     "diff": ("gm_engine.cli.moments:diff", "What became different between two moments."),
     "undo": ("gm_engine.cli.history:undo", "Undo a journal entry, or a whole group of them."),
     "redo": ("gm_engine.cli.history:redo", "Undo an undo."),
     "status": ("gm_engine.cli.store:status", "The figures of the store."),
+    "backup": ("gm_engine.cli.backups:backup", "Copy the store to a zip with checksums, now or by a schedule."),
+    "restore-backup": ("gm_engine.cli.backups:restore_backup", "Check a backup and make a new store from it."),
     "doctor": ("gm_engine.cli.store:doctor", "Check that the store is sound."),
 }
 GROUP = "graymatter.commands"

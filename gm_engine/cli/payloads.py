@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gm_engine.clock import GO_ZERO_TIME, format_ns
-from gm_engine.proposals import ConsolidationCounters
+from gm_engine.proposals import ConsolidationCounters, CycleReport, Proposal
 from gm_engine.records import (
     AgentSummary,
+    Backup,
     Block,
     BlockedAttempt,
     Change,
@@ -205,4 +206,60 @@ def difference_payload(difference: FactDifference) -> dict[str, JsonValue]:
         "kinds": [*difference.kinds],
         "before": None if difference.before is None else fact_payload(difference.before),
         "after": None if difference.after is None else fact_payload(difference.after),
+    }
+
+
+def backup_payload(backup: Backup) -> dict[str, JsonValue]:
+    """A backup file; `problem` only where it cannot be read."""
+    payload: dict[str, JsonValue] = {
+        "path": backup.path,
+        "made_at": format_ns(backup.made_ns),
+        "size_bytes": backup.size_bytes,
+        "seq": backup.seq,
+        "scheduled": backup.scheduled,
+        "counts": counts_payload(backup.counts),
+    }
+    return payload | _present(problem=backup.problem)
+
+
+def proposal_payload(proposal: Proposal) -> dict[str, JsonValue]:
+    """One card of the inbox; empty parts left out."""
+    payload: dict[str, JsonValue] = {
+        "id": proposal.id,
+        "kind": proposal.kind,
+        "source": proposal.source,
+        "agent_id": proposal.agent_id,
+        "created_at": format_ns(proposal.created_ns),
+        "state": proposal.state,
+        "stale": proposal.stale,
+        "facts": list(proposal.facts),
+    }
+    payload |= _present(keep=proposal.keep, text=proposal.text, reason=proposal.reason)
+    if proposal.findings:
+        payload["findings"] = [
+            {"kind": finding.kind, "text": finding.text, "fact_id": finding.fact_id} for finding in proposal.findings
+        ]
+    payload["score"] = proposal.score
+    return payload
+
+
+def cycle_payload(report: CycleReport) -> dict[str, JsonValue]:
+    """What a cycle did, or would do, with the cards it made."""
+    return {
+        "agent_id": report.agent_id,
+        "at": format_ns(report.at_ns),
+        "dry_run": report.dry_run,
+        "automatic": report.automatic,
+        "facts": report.facts,
+        "decayed": report.decayed,
+        "proposed": dict(report.proposed),
+        "known": report.known,
+        "applied": dict(report.applied),
+        "consumed": report.consumed,
+        "pruned": report.pruned,
+        "held_back": report.held_back,
+        "series": report.series,
+        "errors": list(report.errors),
+        "entry": report.seq,
+        "proposals": [proposal_payload(proposal) for proposal in report.proposals],
     }

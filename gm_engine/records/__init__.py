@@ -3,6 +3,18 @@
 Times are integer nanoseconds since 1970 UTC (`…_ns`), None where absent. Weights are retention weights in [0, 1].
 """
 
+from gm_engine.records.checkpoints import (
+    VERDICTS,
+    Checkpoint,
+    CheckpointComparison,
+    CheckpointSummary,
+    JsonChange,
+    JsonChangeKind,
+    JsonPath,
+    Message,
+    Verdict,
+    json_pointer,
+)
 from gm_engine.records.facts import (
     CONFIDENCE_LABELS,
     SHARED_AGENT_ID,
@@ -30,6 +42,7 @@ from gm_engine.records.history import (
     FactDifference,
     JournalEntry,
 )
+from gm_engine.records.keeping import Backup, BackupSchedule, PurgeReport
 from gm_engine.records.recall import (
     BALANCED_WEIGHTS,
     ConfidenceRanking,
@@ -43,13 +56,10 @@ from gm_engine.records.recall import (
     StoreSettings,
 )
 from gm_engine.records.store import (
-    Checkpoint,
-    CheckpointSummary,
     Counts,
     Edge,
     Entity,
     ImportReport,
-    Message,
     Process,
     Skipped,
     StoreStatus,
@@ -61,13 +71,17 @@ __all__ = [
     "CONFIDENCE_LABELS",
     "SHARED_AGENT_ID",
     "SUPERSEDED_BY_AGENT",
+    "VERDICTS",
     "AgentSummary",
+    "Backup",
+    "BackupSchedule",
     "Block",
     "BlockedAttempt",
     "Change",
     "Changes",
     "Channel",
     "Checkpoint",
+    "CheckpointComparison",
     "CheckpointSummary",
     "Confidence",
     "ConfidenceRanking",
@@ -81,12 +95,16 @@ __all__ = [
     "FactQuery",
     "ImportReport",
     "JournalEntry",
+    "JsonChange",
+    "JsonChangeKind",
+    "JsonPath",
     "JsonValue",
     "Lineage",
     "MemoryStats",
     "Message",
     "Origin",
     "Process",
+    "PurgeReport",
     "Ranks",
     "RecallExplainResult",
     "RecallResult",
@@ -100,5 +118,7 @@ __all__ = [
     "StoreSettings",
     "StoreStatus",
     "VectorStatus",
+    "Verdict",
     "effective_confidence",
+    "json_pointer",
 ]

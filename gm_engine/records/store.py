@@ -1,42 +1,10 @@
-"""Checkpoints, the graph, imports, and the state of a store."""
+"""The graph, imports, and the state of a store."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from gm_engine.records.facts import AgentSummary, JsonValue
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message of a checkpoint's conversation."""
-
-    role: str
-    content: str
-
-
-@dataclass(frozen=True, slots=True)
-class CheckpointSummary:
-    """One line of a checkpoint list. `message_count` is None when the record is damaged."""
-
-    id: str
-    agent_id: str
-    created_ns: int
-    message_count: int | None
-    size_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """What an agent saved to resume from."""
-
-    id: str
-    agent_id: str
-    created_ns: int
-    state: Mapping[str, JsonValue]
-    messages: tuple[Message, ...] = ()
-    metadata: Mapping[str, str] = field(default_factory=dict)
+from gm_engine.records.facts import AgentSummary
 
 
 @dataclass(frozen=True, slots=True)

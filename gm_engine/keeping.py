@@ -1,0 +1,98 @@
+"""The part of the door that keeps a store and its past: moments, differences, backups."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from gm_engine.clock import NS_PER_S
+from gm_engine.errors import InvalidInput
+from gm_engine.moment import MemoryView
+from gm_engine.progress import CancelToken, Progress, no_progress
+from gm_engine.records import Backup, BackupSchedule, FactDifference, Origin
+from gm_engine.search import Search
+from gm_engine.store.database import Ledger
+from gm_engine.store.settings import settings_under, write_setting
+
+_SCHEDULE = "backups"
+_MOST_H = 24 * 366
+
+
+class Keeping:
+    """The verbs of `Memory` that look at the past and keep copies."""
+
+    def _set_up_keeping(self, ledger: Ledger, *, search: Search, origin: Origin) -> None:
+        self._kept = ledger
+        self._keeper_search = search
+        self._keeper = origin
+
+    def at(self, at_ns: int | None = None, *, before_seq: int | None = None) -> MemoryView:
+        """The store as it stood at a moment, or before a journal entry: read only, to be closed."""
+        return MemoryView(self._kept, self._keeper_search, at_ns=at_ns, before_seq=before_seq)
+
+    def diff(self, from_ns: int, to_ns: int) -> tuple[FactDifference, ...]:
+        """Every fact that differs between two moments, oldest first, with what happened to it."""
+        with self.at(from_ns) as before, self.at(to_ns) as after:
+            return before.diff(after)
+
+    def backup(
+        self, path: Path | str | None = None, *, progress: Progress = no_progress, cancel: CancelToken | None = None
+    ) -> Backup:
+        """Writes the whole store, but for what can be made anew, to a new zip with checksums.
+
+        `path` is a new file or a directory; None is the store's own `backups/`. Nobody has to stop writing. Raises
+        `InvalidInput` when the file exists, `DiskFull`, `StoreUnavailable` or `Cancelled`; then no file is left.
+        """
+        return self._make_backup(path, scheduled=False, progress=progress, cancel=cancel)
+
+    def _make_backup(
+        self, path: Path | str | None, *, scheduled: bool, progress: Progress, cancel: CancelToken | None
+    ) -> Backup:
+        from gm_engine.store.backup import make_backup
+
+        target = None if path is None else Path(path)
+        return make_backup(self._kept, target, scheduled=scheduled, progress=progress, cancel=cancel or CancelToken())
+
+    def backups(self) -> tuple[Backup, ...]:
+        """The backups in the store's own folder, newest first; those that cannot be read say why."""
+        from gm_engine.store.backup import backups
+
+        return backups(self._kept.data_dir)
+
+    @property
+    def backup_schedule(self) -> BackupSchedule:
+        """How often `backup_if_due` makes a backup, and how many it keeps."""
+        with self._kept.read() as connection:
+            stored: Any = settings_under(connection, _SCHEDULE).get("", {})
+        return BackupSchedule(**stored)
+
+    def set_backup_schedule(self, schedule: BackupSchedule) -> None:
+        """Stores the schedule, journalled and undoable. `InvalidInput` names a bad value."""
+        if not 0 <= schedule.every_h <= _MOST_H:
+            raise InvalidInput(f"every_h must be between 0 and {_MOST_H}, not {schedule.every_h}", field="every_h")
+        if schedule.kept < 1:
+            raise InvalidInput("At least one backup must be kept.", field="kept")
+        if schedule == self.backup_schedule:
+            return
+        with self._kept.write("settings", origin=self._keeper) as tx:
+            write_setting(tx, _SCHEDULE, {"every_h": schedule.every_h, "kept": schedule.kept})
+
+    def backup_if_due(self, *, progress: Progress = no_progress, cancel: CancelToken | None = None) -> Backup | None:
+        """Makes a backup when the schedule asks for one, and removes scheduled ones that are too many.
+
+        Backups that a person made are never removed. Returns None when nothing is due.
+        """
+        from gm_engine.store.backup import forget_leftovers, remove_backup
+
+        schedule = self.backup_schedule
+        if schedule.every_h == 0:
+            return None
+        made = [backup for backup in self.backups() if not backup.problem]
+        due_ns = max((backup.made_ns for backup in made), default=0) + schedule.every_h * 3600 * NS_PER_S
+        if made and self._kept.clock.now_ns() < due_ns:
+            return None
+        forget_leftovers(self._kept.data_dir)
+        backup = self._make_backup(None, scheduled=True, progress=progress, cancel=cancel)
+        for old in [found for found in (backup, *made) if found.scheduled][schedule.kept :]:
+            remove_backup(old)
+        return backup
