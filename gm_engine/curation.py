@@ -9,6 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from gm_engine.config import Config
+from gm_engine.consolidation import reports
 from gm_engine.consolidation.automatic import AutomaticCycles
 from gm_engine.consolidation.inbox import Inbox
 from gm_engine.consolidation.steps import Steps
@@ -101,13 +102,13 @@ class Curation:
 
     def consolidation_counters(self) -> ConsolidationCounters:
         """Totals over the life of the store, and the newest report."""
-        return self._loaded_consolidator().counters()
+        return reports.counters(self._curated)
 
     def cycles(
         self, agent_id: str | None = None, *, before_seq: int | None = None, limit: int = 50
     ) -> tuple[CycleReport, ...]:
         """The journalled reports of past cycles, newest first; page with the last seq seen."""
-        return self._loaded_consolidator().history(agent_id=agent_id, before_seq=before_seq, limit=limit)
+        return reports.history(self._curated, agent_id=agent_id, before_seq=before_seq, limit=limit)
 
     def extract_facts(self, text: str, *, cancel: CancelToken | None = None) -> tuple[str, ...]:
         """The single facts in a text, by the configured language model; raises `LanguageModelFailed` without one."""

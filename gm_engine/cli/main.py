@@ -21,6 +21,7 @@ from gm_engine.errors import (
     GrayMatterError,
     InvalidInput,
     NotFound,
+    ProposalDecided,
     UndoConflict,
 )
 from gm_engine.version import __version__
@@ -111,7 +112,7 @@ def exit_code(error: GrayMatterError) -> int:
             return EXIT_USAGE
         case NotFound():
             return EXIT_NOT_FOUND
-        case FactChanged() | UndoConflict() | BlockedValue():
+        case FactChanged() | UndoConflict() | BlockedValue() | ProposalDecided():
             return EXIT_CONFLICT
         case _:
             return EXIT_ERROR

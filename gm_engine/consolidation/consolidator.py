@@ -1,4 +1,4 @@
-"""Consolidation of one open store: cycles, their counters and history, the configured language model."""
+"""Consolidation of one open store: cycles, and the configured language model."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 from gm_engine.config import Config, check_kinds
 from gm_engine.consolidation.cycle import Cycle, Plan, Summarise
-from gm_engine.consolidation.reports import read_report
 from gm_engine.consolidation.steps import Steps, run
 from gm_engine.errors import LanguageModelFailed
 from gm_engine.language.model import LanguageModel, extract, summarise
 from gm_engine.progress import CancelToken, Progress, no_progress
-from gm_engine.proposals import ConsolidationCounters, CycleReport, ProposalKind
+from gm_engine.proposals import CycleReport, ProposalKind
 from gm_engine.records import Origin
 from gm_engine.store import consolidation as rows
 from gm_engine.store.database import Ledger
@@ -62,25 +61,6 @@ class Consolidator:
     def close(self) -> None:
         """Gives up waiting for a language model. Safe to call twice."""
         self._stop.cancel()
-
-    def counters(self) -> ConsolidationCounters:
-        """See `Memory.consolidation_counters`."""
-        with self._ledger.read() as connection:
-            totals = rows.load_counters(connection)
-        cycles, consumed, pruned = (
-            value if isinstance(value := totals.get(name), int) else 0 for name in ("cycles", "consumed", "pruned")
-        )
-        last = totals.get("last")
-        return ConsolidationCounters(
-            cycles, consumed, pruned, read_report(last, seq=None) if isinstance(last, str) else None
-        )
-
-    def history(self, *, agent_id: str | None, before_seq: int | None, limit: int) -> tuple[CycleReport, ...]:
-        """See `Memory.cycles`."""
-        with self._ledger.read() as connection:
-            found = rows.cycle_details(connection, agent_id=agent_id, before_seq=before_seq, limit=limit)
-        reports = (read_report(detail, seq=seq) for seq, detail in found)
-        return tuple(report for report in reports if report is not None)
 
     def extract(self, text: str, *, cancel: CancelToken | None) -> tuple[str, ...]:
         """See `Memory.extract_facts`."""

@@ -1,4 +1,4 @@
-"""A cycle's report as the journal keeps it, and read back from there."""
+"""A cycle's report as the journal keeps it, read back from there; and the totals of all cycles."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gm_engine.proposals import CycleReport
+from gm_engine.proposals import ConsolidationCounters, CycleReport
 from gm_engine.records import JsonValue
+from gm_engine.store.consolidation import cycle_details, load_counters
+from gm_engine.store.database import Ledger
 from gm_engine.store.transaction import canonical_json
 
 
@@ -58,3 +60,23 @@ def read_report(detail: str, *, seq: int | None) -> CycleReport | None:
 
 def _counts(value: Mapping[str, JsonValue]) -> dict[str, int]:
     return {name: int(count) for name, count in value.items() if isinstance(count, int)}
+
+
+def counters(ledger: Ledger) -> ConsolidationCounters:
+    """The totals over the life of a store, and the newest report."""
+    with ledger.read() as connection:
+        totals = load_counters(connection)
+    cycles, consumed, pruned = (
+        value if isinstance(value := totals.get(name), int) else 0 for name in ("cycles", "consumed", "pruned")
+    )
+    last = totals.get("last")
+    newest = read_report(last, seq=None) if isinstance(last, str) else None
+    return ConsolidationCounters(cycles, consumed, pruned, newest)
+
+
+def history(ledger: Ledger, *, agent_id: str | None, before_seq: int | None, limit: int) -> tuple[CycleReport, ...]:
+    """The journalled reports of past cycles, newest first."""
+    with ledger.read() as connection:
+        found = cycle_details(connection, agent_id=agent_id, before_seq=before_seq, limit=limit)
+    reports = (read_report(detail, seq=seq) for seq, detail in found)
+    return tuple(report for report in reports if report is not None)
