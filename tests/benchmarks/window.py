@@ -23,6 +23,7 @@ from gm_desktop.__main__ import SWITCH_INTERVAL_S  # noqa: E402
 from gm_desktop.app import App, Places  # noqa: E402
 from gm_engine.clock import SystemClock  # noqa: E402
 
+SETTLE_MS = 5_000  # by then the vector index is loaded and filled
 IDLE_MS = 2_000
 GIVE_UP_MS = 60_000
 
@@ -71,8 +72,8 @@ def stall(qt: QApplication, app: App, store: Path, export: Path) -> None:
             lambda _: qt.quit(),
         )
 
-    app.host.store_opened.connect(watch.start)
-    app.host.store_opened.connect(lambda: QTimer.singleShot(IDLE_MS, begin))
+    app.host.store_opened.connect(lambda: QTimer.singleShot(SETTLE_MS, watch.start))
+    app.host.store_opened.connect(lambda: QTimer.singleShot(SETTLE_MS + IDLE_MS, begin))
     app.start(store)
     qt.exec()
     watch.stop()
