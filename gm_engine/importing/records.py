@@ -12,7 +12,8 @@ import math
 from gm_engine.clock import NS_PER_S, parse_rfc3339
 from gm_engine.errors import CheckpointDamaged, InvalidInput
 from gm_engine.records import Edge, Entity, Origin
-from gm_engine.store.checkpoints import NewCheckpoint, read_payload
+from gm_engine.store.checkpoint_payload import read_payload
+from gm_engine.store.checkpoints import NewCheckpoint
 from gm_engine.store.facts import NewFact, check_agent_id, check_text
 
 MADE_BY = "import"

@@ -8,28 +8,42 @@ its own errors: three different answers.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NoReturn
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import get_args
 
 from sqlalchemy import Connection
 
-from gm_engine.clock import format_ns, parse_rfc3339
-from gm_engine.errors import CheckpointDamaged, InvalidInput, NotFound
-from gm_engine.records import Checkpoint, CheckpointSummary, JsonValue, Message, Origin
+from gm_engine.errors import InvalidInput, NotFound
+from gm_engine.records import (
+    Checkpoint,
+    CheckpointComparison,
+    CheckpointSummary,
+    JsonChange,
+    JsonValue,
+    Message,
+    Origin,
+    Verdict,
+)
+from gm_engine.store.checkpoint_file import write_checkpoint
+from gm_engine.store.checkpoint_payload import check_content, make_payload, read_payload
 from gm_engine.store.database import Ledger
 from gm_engine.store.facts import check_agent_id
+from gm_engine.store.json_changes import json_changes
 from gm_engine.store.transaction import Transaction
 
-_MAX_DEPTH = 200
 _NEWEST_FIRST = "ORDER BY created_ns DESC, id DESC"
-_SUMMARY = "SELECT id, agent_id, created_ns, message_count, length(payload) FROM checkpoints WHERE deleted = 0"
+_SUMMARY = (
+    "SELECT id, agent_id, created_ns, message_count, length(payload), restored_from, verdict, note, reviewed_ns,"
+    " version FROM checkpoints WHERE deleted = 0"
+)
 # An undone save left its row behind with version 0, "does not exist": the payload is nowhere else.
 _INSERT = (
     "INSERT OR REPLACE INTO checkpoints(id, agent_id, created_ns, payload, message_count, restored_from, version)"
     " VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
+_MAX_NOTE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +55,90 @@ class NewCheckpoint:
 
 
 class Checkpoints:
-    """The checkpoints of a store; `memory.checkpoints`."""
+    """The checkpoints of a store; `memory.checkpoints`.
+
+    Every verb that takes an id raises `NotFound` for one that is absent or deleted. A saved payload never changes:
+    what makes something new of a checkpoint saves another one.
+    """
 
     def __init__(self, ledger: Ledger, origin: Origin) -> None:
         self._ledger = ledger
         self._origin = origin
+
+    # --- reading ---------------------------------------------------------------------------------------------------
+
+    def list(self, agent_id: str | None = None) -> tuple[CheckpointSummary, ...]:
+        """One agent's checkpoints, or everybody's, newest first."""
+        only, values = ("", ()) if agent_id is None else (" AND agent_id = ?", (agent_id,))
+        with self._ledger.read() as connection:
+            rows = connection.exec_driver_sql(f"{_SUMMARY}{only} {_NEWEST_FIRST}", values)
+            return tuple(CheckpointSummary(*row) for row in rows)
+
+    def summary(self, checkpoint_id: str) -> CheckpointSummary:
+        """One line of the list, readable even where the record is damaged."""
+        with self._ledger.read() as connection:
+            return _summary(connection, checkpoint_id)
+
+    def load(self, checkpoint_id: str) -> Checkpoint:
+        """The whole checkpoint. Raises `NotFound` or `CheckpointDamaged`."""
+        return read_payload(self._payload(checkpoint_id), checkpoint_id=checkpoint_id)
+
+    def latest(self, agent_id: str) -> Checkpoint:
+        """The agent's newest checkpoint. Raises `NotFound` when it has none, `CheckpointDamaged` when it is damaged."""
+        newest = self.list(agent_id)[:1]
+        if not newest:
+            raise NotFound(f"{agent_id!r} has no checkpoint.", agent_id=agent_id)
+        return self.load(newest[0].id)
+
+    def agents(self) -> tuple[str, ...]:
+        """The agents that have a checkpoint, in order of their names' code points."""
+        with self._ledger.read() as connection:
+            rows = connection.exec_driver_sql("SELECT DISTINCT agent_id FROM checkpoints WHERE deleted = 0")
+            return tuple(sorted(row[0] for row in rows))
+
+    def compare(self, before_id: str, after_id: str) -> CheckpointComparison:
+        """What became different from one checkpoint to another: state, messages and metadata.
+
+        Raises `NotFound` or, naming the one that cannot be read, `CheckpointDamaged`.
+        """
+        with self._ledger.read() as connection:
+            before, after = _summary(connection, before_id), _summary(connection, after_id)
+            payloads = [_payload(connection, each) for each in (before_id, after_id)]
+        if payloads[0] == payloads[1]:
+            return CheckpointComparison(before, after, ())
+        old, new = read_payload(payloads[0], checkpoint_id=before_id), read_payload(payloads[1], checkpoint_id=after_id)
+        return CheckpointComparison(before, after, json_changes(_document(old), _document(new)))
+
+    def preview_edit(
+        self,
+        checkpoint_id: str,
+        *,
+        state: Mapping[str, JsonValue] | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> tuple[JsonChange, ...]:
+        """What `edit` with the same arguments would change; nothing is written."""
+        found = self.load(checkpoint_id)
+        edited = _edited(found, state, metadata)
+        check_content(edited.state, edited.messages, edited.metadata)
+        return json_changes(_document(found), _document(edited))
+
+    def export(self, checkpoint_id: str, path: Path | str, *, raw: bool = False, overwrite: bool = False) -> int:
+        """Writes a checkpoint to a file as indented JSON and returns its size in bytes.
+
+        `raw` writes the stored bytes as they are, so that a damaged record can be rescued. The file appears whole or
+        not at all; one that is there is replaced only with `overwrite`. Raises `InvalidInput` where it cannot be
+        written, `DiskFull`, and without `raw` `CheckpointDamaged`.
+        """
+        payload = self._payload(checkpoint_id)
+        if not raw:
+            read_payload(payload, checkpoint_id=checkpoint_id)
+        return write_checkpoint(payload, Path(path), raw=raw, overwrite=overwrite)
+
+    def _payload(self, checkpoint_id: str) -> bytes:
+        with self._ledger.read() as connection:
+            return _payload(connection, checkpoint_id)
+
+    # --- writing ---------------------------------------------------------------------------------------------------
 
     def save(
         self,
@@ -61,54 +154,85 @@ class Checkpoints:
         infinities, keys that are no text, lone surrogates) and for values nested more than 200 deep.
         """
         check_agent_id(agent_id)
-        for name, value in (
-            ("state", dict(state)),
-            ("messages", [{"role": m.role, "content": m.content} for m in messages]),
-            ("metadata", dict(metadata or {})),
-        ):
-            _check_json(name, value)
-        if not all(isinstance(value, str) for value in (metadata or {}).values()):
-            raise InvalidInput("The metadata of a checkpoint are texts only.", field="metadata")
+        check_content(state, messages, metadata or {})
         with self._ledger.write("checkpoint", origin=self._origin, agent_id=agent_id) as tx:
-            checkpoint_id = tx.clock.new_id(tx.at_ns)
-            record: dict[str, object] = {"id": checkpoint_id, "agent_id": agent_id, "created_at": format_ns(tx.at_ns)}
-            record["state"] = state
-            record["messages"] = [{"role": m.role, "content": m.content} for m in messages]
-            record["metadata"] = dict(metadata or {})
-            payload = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-            new = NewCheckpoint(read_payload(payload), payload)
-            insert_checkpoints(tx, (new,))
-        return new.checkpoint
+            return _insert(tx, agent_id, state=state, messages=messages, metadata=metadata or {})
 
-    def list(self, agent_id: str | None = None) -> tuple[CheckpointSummary, ...]:
-        """One agent's checkpoints, or everybody's, newest first."""
-        only, values = ("", ()) if agent_id is None else (" AND agent_id = ?", (agent_id,))
-        with self._ledger.read() as connection:
-            rows = connection.exec_driver_sql(f"{_SUMMARY}{only} {_NEWEST_FIRST}", values)
-            return tuple(CheckpointSummary(*row) for row in rows)
+    def make_current(self, checkpoint_id: str) -> Checkpoint:
+        """Saves a copy, which is the agent's newest then and names its origin as `restored_from` in its metadata.
 
-    def load(self, checkpoint_id: str) -> Checkpoint:
-        """The whole checkpoint. Raises `NotFound` or `CheckpointDamaged`."""
-        with self._ledger.read() as connection:
-            row = connection.exec_driver_sql(
-                "SELECT payload FROM checkpoints WHERE id = ? AND deleted = 0", (checkpoint_id,)
-            ).first()
-        if row is None:
-            raise NotFound(f"There is no checkpoint {checkpoint_id}.", checkpoint_id=checkpoint_id)
-        return read_payload(row[0], checkpoint_id=checkpoint_id)
+        Raises `CheckpointDamaged` where there is nothing to copy.
+        """
+        found = self.load(checkpoint_id)
+        metadata = {**found.metadata, "restored_from": checkpoint_id}
+        return self._derive(found, found.state, metadata, verb="make_current", source=checkpoint_id)
 
-    def latest(self, agent_id: str) -> Checkpoint:
-        """The agent's newest checkpoint. Raises `NotFound` when it has none, `CheckpointDamaged` when it is damaged."""
-        newest = self.list(agent_id)[:1]
-        if not newest:
-            raise NotFound(f"{agent_id!r} has no checkpoint.", agent_id=agent_id)
-        return self.load(newest[0].id)
+    def edit(
+        self,
+        checkpoint_id: str,
+        *,
+        state: Mapping[str, JsonValue] | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> Checkpoint:
+        """Saves a new checkpoint with another state or other metadata; the old one stays as it was.
 
-    def agents(self) -> tuple[str, ...]:
-        """The agents that have a checkpoint, in order of their names' code points."""
-        with self._ledger.read() as connection:
-            rows = connection.exec_driver_sql("SELECT DISTINCT agent_id FROM checkpoints WHERE deleted = 0")
-            return tuple(sorted(row[0] for row in rows))
+        What is not given is taken over; `edited_from` in the new metadata names the old one, and a `restored_from`
+        that was taken over is dropped. Raises `CheckpointDamaged`, and `InvalidInput` as `save` does, or when nothing
+        differs.
+        """
+        found = self.load(checkpoint_id)
+        edited = _edited(found, state, metadata)
+        check_content(edited.state, edited.messages, edited.metadata)
+        if not json_changes(_document(found), _document(edited)):
+            raise InvalidInput("The edited checkpoint is the same as the old one.", field="state")
+        kept = {name: value for name, value in edited.metadata.items() if name != "restored_from"}
+        kept["edited_from"] = checkpoint_id
+        return self._derive(found, edited.state, kept, verb="edit_checkpoint", source=checkpoint_id)
+
+    def _derive(
+        self, found: Checkpoint, state: Mapping[str, JsonValue], metadata: Mapping[str, str], *, verb: str, source: str
+    ) -> Checkpoint:
+        with self._ledger.write(verb, origin=self._origin, agent_id=found.agent_id, detail=source) as tx:
+            _summary(tx.connection, source)  # it may have been deleted meanwhile
+            return _insert(tx, found.agent_id, state=state, messages=found.messages, metadata=metadata)
+
+    def review(self, checkpoint_id: str, verdict: Verdict | None, *, note: str = "") -> CheckpointSummary:
+        """Says what a person thinks of a checkpoint; None takes the verdict back, and with it the note.
+
+        The same verdict and note again change nothing. A damaged checkpoint can be reviewed, too. Raises
+        `InvalidInput` for another verdict, or a note that is too long or no text.
+        """
+        if verdict is not None and verdict not in get_args(Verdict):
+            raise InvalidInput(f"A verdict is one of {', '.join(get_args(Verdict))}.", field="verdict")
+        _check_note(note)
+        agent_id = self.summary(checkpoint_id).agent_id
+        with self._ledger.write("review_checkpoint", origin=self._origin, agent_id=agent_id, detail=verdict) as tx:
+            found = _summary(tx.connection, checkpoint_id)
+            before: dict[str, JsonValue] = {
+                "verdict": found.verdict,
+                "note": found.note,
+                "reviewed_ns": found.reviewed_ns,
+            }
+            after: dict[str, JsonValue] = {
+                "verdict": verdict or "",
+                "note": note if verdict else "",
+                "reviewed_ns": tx.at_ns if verdict else None,
+            }
+            if (after["verdict"], after["note"]) == (found.verdict, found.note):
+                return found
+            _patch(tx, found, before, after)
+            return _summary(tx.connection, checkpoint_id)
+
+    def delete(self, checkpoint_id: str) -> CheckpointSummary:
+        """Takes a checkpoint off the list, a damaged one too; undoing the entry brings it back.
+
+        Returns its last summary; its `version` is the entry to undo.
+        """
+        agent_id = self.summary(checkpoint_id).agent_id
+        with self._ledger.write("delete_checkpoint", origin=self._origin, agent_id=agent_id) as tx:
+            found = _summary(tx.connection, checkpoint_id)
+            _patch(tx, found, {"deleted": 0}, {"deleted": 1})
+            return replace(found, version=tx.seq)
 
 
 def insert_checkpoints(tx: Transaction, new: Sequence[NewCheckpoint]) -> None:
@@ -135,120 +259,74 @@ def stored_payloads(connection: Connection, ids: Sequence[str]) -> dict[str, byt
     return {row[0]: bytes(row[1]) for row in rows}
 
 
-def read_payload(payload: bytes, *, checkpoint_id: str = "") -> Checkpoint:
-    """The checkpoint that a record's JSON holds; `CheckpointDamaged` with the reason when it holds none.
+def _absent(checkpoint_id: str) -> NotFound:
+    return NotFound(f"There is no checkpoint {checkpoint_id}.", checkpoint_id=checkpoint_id)
 
-    Integers stay exact. A missing `state`, `messages` or `metadata` reads as empty.
-    """
-    try:
-        value = json.loads(payload.decode("utf-8"), parse_constant=_no_number, parse_float=_finite)
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeDecodeError as error:
-        _damaged(checkpoint_id, f"invalid UTF-8 at byte {error.start}")
-    except UnicodeEncodeError:
-        _damaged(checkpoint_id, "a text holds a lone surrogate")
-    except RecursionError:
-        _damaged(checkpoint_id, "values are nested too deeply")
-    except ValueError as error:
-        _damaged(checkpoint_id, f"invalid JSON: {error}")
-    if not isinstance(value, dict):
-        _damaged(checkpoint_id, "the record is not a JSON object")
-    own_id, agent_id, created_at = (_text(value, name, checkpoint_id) for name in ("id", "agent_id", "created_at"))
-    try:
-        created_ns = parse_rfc3339(created_at)
-    except InvalidInput as error:
-        _damaged(checkpoint_id, f"created_at is {error.message}")
-    if created_ns is None or abs(created_ns) >= 1 << 63:
-        _damaged(checkpoint_id, "created_at is absent or outside the years 1678 to 2261")
-    return Checkpoint(
-        id=own_id,
-        agent_id=agent_id,
-        created_ns=created_ns,
-        state=_object(value, "state", checkpoint_id),
-        messages=_messages(value, checkpoint_id),
-        metadata=_metadata(value, checkpoint_id),
+
+def _summary(connection: Connection, checkpoint_id: str) -> CheckpointSummary:
+    row = connection.exec_driver_sql(f"{_SUMMARY} AND id = ?", (checkpoint_id,)).first()
+    if row is None:
+        raise _absent(checkpoint_id)
+    return CheckpointSummary(*row)
+
+
+def _payload(connection: Connection, checkpoint_id: str) -> bytes:
+    row = connection.exec_driver_sql(
+        "SELECT payload FROM checkpoints WHERE id = ? AND deleted = 0", (checkpoint_id,)
+    ).first()
+    if row is None:
+        raise _absent(checkpoint_id)
+    return bytes(row[0])
+
+
+def _insert(
+    tx: Transaction,
+    agent_id: str,
+    *,
+    state: Mapping[str, JsonValue],
+    messages: Sequence[Message],
+    metadata: Mapping[str, str],
+) -> Checkpoint:
+    """Makes one checkpoint of this moment and returns it as it will be read back."""
+    checkpoint_id = tx.clock.new_id(tx.at_ns)
+    payload = make_payload(checkpoint_id, agent_id, tx.at_ns, state=state, messages=messages, metadata=metadata)
+    new = NewCheckpoint(read_payload(payload), payload)
+    insert_checkpoints(tx, (new,))
+    return new.checkpoint
+
+
+def _patch(
+    tx: Transaction, found: CheckpointSummary, before: dict[str, JsonValue], after: dict[str, JsonValue]
+) -> None:
+    """Changes columns of one row and journals it."""
+    settings = ", ".join(f"{name} = ?" for name in after)
+    tx.connection.exec_driver_sql(
+        f"UPDATE checkpoints SET {settings}, version = ? WHERE id = ?", (*after.values(), tx.seq, found.id)
+    )
+    tx.record("checkpoint", found.id, agent_id=found.agent_id, version_before=found.version, before=before, after=after)
+
+
+def _document(checkpoint: Checkpoint) -> dict[str, JsonValue]:
+    """What two checkpoints are compared by."""
+    return {
+        "state": dict(checkpoint.state),
+        "messages": [{"role": message.role, "content": message.content} for message in checkpoint.messages],
+        "metadata": dict(checkpoint.metadata),
+    }
+
+
+def _edited(found: Checkpoint, state: Mapping[str, JsonValue] | None, metadata: Mapping[str, str] | None) -> Checkpoint:
+    return replace(
+        found,
+        state=found.state if state is None else state,
+        metadata=found.metadata if metadata is None else metadata,
     )
 
 
-def _text(record: dict[str, JsonValue], name: str, checkpoint_id: str) -> str:
-    value = record.get(name)
-    if not isinstance(value, str) or not value:
-        _damaged(checkpoint_id, f"{name} is missing" if value in (None, "") else f"{name} is not a text")
-    return value
-
-
-def _object(record: dict[str, JsonValue], name: str, checkpoint_id: str) -> dict[str, JsonValue]:
-    value = record.get(name)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        _damaged(checkpoint_id, f"{name} is not an object")
-    return value
-
-
-def _messages(record: dict[str, JsonValue], checkpoint_id: str) -> tuple[Message, ...]:
-    value = record.get("messages")
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        _damaged(checkpoint_id, "messages is not a list")
-    messages = []
-    for item in value:
-        role, content = (item.get("role", ""), item.get("content", "")) if isinstance(item, dict) else (None, None)
-        if not isinstance(role, str) or not isinstance(content, str):
-            _damaged(checkpoint_id, "a message is not an object with the texts role and content")
-        messages.append(Message(role, content))
-    return tuple(messages)
-
-
-def _metadata(record: dict[str, JsonValue], checkpoint_id: str) -> dict[str, str]:
-    metadata: dict[str, str] = {}
-    for key, value in _object(record, "metadata", checkpoint_id).items():
-        if not isinstance(value, str):
-            _damaged(checkpoint_id, f"metadata {key!r} is not a text")
-        metadata[key] = value
-    return metadata
-
-
-def _damaged(checkpoint_id: str, reason: str) -> NoReturn:
-    message = f"Checkpoint {checkpoint_id} is damaged: {reason}." if checkpoint_id else f"Damaged checkpoint: {reason}."
-    raise CheckpointDamaged(message, checkpoint_id=checkpoint_id, reason=reason)
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _finite(digits: str) -> float:
-    value = float(digits)
-    if not math.isfinite(value):
-        raise ValueError(f"the number {digits[:40]} is too large")
-    return value
-
-
-def _check_json(name: str, value: object) -> None:
-    """Walks a value without recursion; the first thing that JSON would change or refuse is `InvalidInput`."""
-    waiting: list[tuple[object, int]] = [(value, 0)]
-    while waiting:
-        item, depth = waiting.pop()
-        if depth > _MAX_DEPTH:
-            raise InvalidInput(f"The {name} of a checkpoint is nested more than {_MAX_DEPTH} deep.", field=name)
-        if isinstance(item, dict):
-            waiting.extend((key if isinstance(key, str) else object(), depth) for key in item)
-            waiting.extend((child, depth + 1) for child in item.values())
-        elif isinstance(item, list):
-            waiting.extend((child, depth + 1) for child in item)
-        elif isinstance(item, str):
-            _check_unicode(name, item)
-        elif isinstance(item, float) and not math.isfinite(item):
-            raise InvalidInput(f"The {name} of a checkpoint holds {item}, which JSON cannot.", field=name)
-        elif item is not None and not isinstance(item, bool | int | float):
-            text = f"The {name} of a checkpoint holds something that JSON cannot keep ({type(item).__name__})."
-            raise InvalidInput(text, field=name)
-
-
-def _check_unicode(name: str, text: str) -> None:
+def _check_note(note: str) -> None:
+    if len(note) > _MAX_NOTE:
+        raise InvalidInput(f"A note has at most {_MAX_NOTE:,} characters.", field="note")
     try:
-        text.encode()
+        note.encode()
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"The {name} of a checkpoint holds a lone surrogate.", field=name) from error
+        raise InvalidInput("The note holds a lone surrogate.", field="note") from error

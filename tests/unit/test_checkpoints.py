@@ -78,7 +78,7 @@ def test_a_summary_counts_messages_and_bytes(checkpoints: Checkpoints, ledger: L
     saved = checkpoints.save("a", state={}, messages=[Message("user", "é")])
     with ledger.read() as connection:
         payload = connection.exec_driver_sql("SELECT payload FROM checkpoints").scalar_one()
-    assert checkpoints.list() == (CheckpointSummary(saved.id, "a", saved.created_ns, 1, len(payload)),)
+    assert checkpoints.list() == (CheckpointSummary(saved.id, "a", saved.created_ns, 1, len(payload), version=1),)
 
 
 def test_absent_and_damaged_are_different_errors(checkpoints: Checkpoints, ledger: Ledger) -> None:
