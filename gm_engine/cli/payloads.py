@@ -157,14 +157,18 @@ def _change_payload(change: Change) -> dict[str, JsonValue]:
 
 
 def checkpoint_summary_payload(summary: CheckpointSummary) -> dict[str, JsonValue]:
-    """One line of a checkpoint list; `message_count` is null for a damaged record."""
-    return {
+    """One line of a checkpoint list; `message_count` is null for a damaged record, a verdict is there once given."""
+    payload: dict[str, JsonValue] = {
         "id": summary.id,
         "agent_id": summary.agent_id,
         "created_at": format_ns(summary.created_ns),
         "message_count": summary.message_count,
         "size_bytes": summary.size_bytes,
     }
+    payload |= _present(restored_from=summary.restored_from or "", verdict=summary.verdict, note=summary.note)
+    if summary.reviewed_ns is not None:
+        payload["reviewed_at"] = format_ns(summary.reviewed_ns)
+    return payload
 
 
 def checkpoint_payload(checkpoint: Checkpoint) -> dict[str, JsonValue]:

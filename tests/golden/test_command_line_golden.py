@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,22 @@ def test_json_and_plain_output(store: Path, name: str, arguments: list[str]) -> 
 def test_a_checkpoint(store: Path) -> None:
     checkpoint_id = run("--data-dir", store, "--json", "checkpoint", "list").json[0]["id"]
     check("checkpoint.json", run("--data-dir", store, "--json", "checkpoint", "show", checkpoint_id).out)
+
+
+def test_what_differs_between_two_checkpoints(store: Path, tmp_path: Path) -> None:
+    own = Path(shutil.copytree(store, tmp_path / "store"))
+    with Memory.open(own, background=False, clock=FrozenClock(), embedder=ScriptedEmbedder()) as memory:
+        first = memory.checkpoints.list()[0].id
+        edited = memory.checkpoints.edit(first, state={"step": 3, "open": ["b", "a"], "by": None})
+        memory.checkpoints.review(edited.id, "approved", note="Step 3 was agreed.")
+    compared = ["--data-dir", own, "checkpoint", "compare", first, edited.id]
+    check("checkpoint-compare.json", run("--json", *compared).out)
+    check("checkpoint-compare.txt", run(*compared).out)
+
+
+@pytest.mark.parametrize("name", ["compare", "review", "make-current", "delete", "export"])
+def test_the_help_of_a_checkpoint_command(name: str) -> None:
+    check(f"help-checkpoint-{name}.txt", run("checkpoint", name, "--help").out)
 
 
 def test_the_status(store: Path) -> None:
