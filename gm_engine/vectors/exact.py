@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gm_engine.vectors.index import VectorHits, VectorPath, ordered_hits, similarities
+from gm_engine.vectors.outline import Outline
 from gm_engine.vectors.table import VectorTable
 
 
@@ -14,13 +15,19 @@ class ExactIndex:
 
     path: VectorPath = "exact"
 
-    def __init__(self, table: VectorTable) -> None:
+    def __init__(self, table: VectorTable, *, outline: Outline | None = None) -> None:
         self._table = table
+        self._outline = outline or Outline(table)
 
     def search(
         self, query: NDArray[np.int16], rows: NDArray[np.int32], *, tie: NDArray[np.int64], count: int
     ) -> VectorHits:
         """The `count` most similar positions of `rows`; see `VectorIndex.search`. Never fails."""
-        positions = self._table.candidates(query, rows, count) if count > 0 else np.empty(0, dtype=np.intp)
+        if count <= 0:
+            positions: NDArray[np.intp] | None = np.empty(0, dtype=np.intp)
+        else:
+            positions = self._outline.candidates(query, rows, count)
+        if positions is None:
+            positions = self._table.candidates(query, rows, count)
         similarity = similarities(self._table, query, rows[positions])
         return ordered_hits(similarity, positions, tie=tie, count=count, path=self.path)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from gm_engine.vectors.exact import ExactIndex
+from gm_engine.vectors.outline import Outline
 from gm_engine.vectors.planner import VectorPlanner
-from tests.contract.vector_tables import ListedNeighbours, brute_force, table_of
+from tests.contract.vector_tables import ListedNeighbours, brute_force, extend, table_of
 
 
 @st.composite
@@ -58,3 +60,61 @@ def test_the_float_prefilter_never_loses_a_hit(dims: int, seed: int) -> None:
     for count in (1, 5, 16):
         needed = np.flatnonzero(exact >= np.sort(exact)[-count])
         assert set(needed.tolist()) <= set(table.candidates(query, rows, count).tolist())
+
+
+@given(
+    st.integers(20, 60),
+    st.integers(2, 40),
+    st.integers(1, 12),
+    st.sampled_from([0.0, 0.05, 0.5, 5.0]),
+    st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=150)
+def test_outlines_never_lose_a_hit(dims: int, clusters: int, count: int, noise: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((clusters, dims))
+    vectors = centres[rng.integers(0, clusters, 300)] + noise * rng.standard_normal((300, dims))
+    codes = np.round(vectors / np.linalg.norm(vectors, axis=1, keepdims=True) * 32767).astype(np.int16)
+    codes[rng.integers(0, 300, 40)] = codes[0]
+    table = table_of(codes)
+    rows = rng.permutation(np.concatenate([np.arange(300), np.full(20, -1), np.arange(50)])).astype(np.int32)
+    tie = rng.permutation(len(rows)).astype(np.int64)
+    outline = Outline(table, min_rows=10, directions=dims // 2)
+    looked = 0
+    for query in codes[:6]:
+        found = outline.candidates(query, rows, count)
+        expected = ExactIndex(table).search(query, rows, tie=tie, count=count)
+        looked += found is not None
+        if found is not None:
+            assert set(expected.order.tolist()) <= set(found.tolist())
+            assert -1 not in rows[found]
+        hits = ExactIndex(table, outline=outline).search(query, rows, tie=tie, count=count)
+        assert hits.order.tolist() == expected.order.tolist()
+        assert hits.similarity.tolist() == expected.similarity.tolist()
+    event(f"searches that outlines answered: {looked}")
+
+
+def test_outlines_of_a_growing_table_rule_out_most_rows_and_wipe_what_is_forgotten() -> None:
+    rng = np.random.default_rng(3)
+    centres = rng.standard_normal((40, 64)) * np.linspace(3, 0.2, 64)
+    vectors = centres[rng.integers(0, 40, 6000)] + 0.3 * rng.standard_normal((6000, 64))
+    codes = np.round(vectors / np.linalg.norm(vectors, axis=1, keepdims=True) * 32767).astype(np.int16)
+    table = table_of(codes[:5000])
+    outline = Outline(table, min_rows=1000, directions=24)
+    rows = np.arange(5000, dtype=np.int32)
+    searched = [outline.candidates(codes[n], rows, 16) for n in range(8)]
+    assert [found is None for found in searched] == [True] * 2 + [False] * 6
+    for found, query in zip(searched[2:], codes[2:8], strict=True):
+        assert found is not None
+        exact = codes[:5000].astype(np.int64) @ query.astype(np.int64)
+        assert set(np.flatnonzero(exact > np.sort(exact)[-16]).tolist()) <= set(found.tolist())
+        assert len(found) < 600
+    extend(table, codes[5000:], first_vec_seq=5001)
+    rows = np.arange(6000, dtype=np.int32)
+    assert outline.candidates(codes[5500], rows, 16) is not None
+    table._forget([table.keys(7, 8)[0]])
+    assert outline.candidates(codes[5500], rows, 16) is None
+    while (found := outline.candidates(codes[5500], rows, 16)) is None:
+        assert outline._state.size < 6000
+    assert 5500 in found.tolist()
+    assert not outline._state.heads[0][7].any()
