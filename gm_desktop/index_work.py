@@ -34,6 +34,6 @@ def index_all(
         pause(PAUSE_S)
         if monotonic() - told_s >= TELL_EVERY_S and may_go_on():
             told_s = monotonic()
-            told(memory.status().vectors)
+            told(memory.vector_status())
     if tell and may_go_on():
-        told(memory.status().vectors)
+        told(memory.vector_status())

@@ -6,7 +6,14 @@ Everything that is not listed in `__all__` is private.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from gm_engine.config import Config, EmbeddingMode, LanguageModelConfig, language_model_from
+from gm_engine.config import (
+    Config,
+    EmbeddingMode,
+    EmbeddingServer,
+    LanguageModelConfig,
+    embedding_from,
+    language_model_from,
+)
 from gm_engine.errors import (
     AsOfUnsupported,
     BackupDamaged,
@@ -69,12 +76,14 @@ from gm_engine.records import (
     FactDifference,
     FactQuery,
     ImportReport,
+    IndexProgress,
     JournalEntry,
     Lineage,
     MemoryStats,
     Message,
     Origin,
     Process,
+    PurgeReport,
     Ranks,
     RecallExplainResult,
     RecallResult,
@@ -186,6 +195,7 @@ __all__ = [
     "Edge",
     "EmbeddingFailed",
     "EmbeddingMode",
+    "EmbeddingServer",
     "Entity",
     "Fact",
     "FactChanged",
@@ -197,6 +207,7 @@ __all__ = [
     "ImportReport",
     "Inbox",
     "InboxCount",
+    "IndexProgress",
     "InvalidInput",
     "JournalEntry",
     "JudgedQuery",
@@ -219,6 +230,7 @@ __all__ = [
     "ProposalSource",
     "ProposalState",
     "PublishRefused",
+    "PurgeReport",
     "Quality",
     "QueryOutcome",
     "QuerySet",
@@ -249,6 +261,7 @@ __all__ = [
     "batch_answer",
     "coverage_sentence",
     "effective_confidence",
+    "embedding_from",
     "explain_answer",
     "language_model_from",
     "lost_and_invented",

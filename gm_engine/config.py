@@ -12,10 +12,17 @@ from urllib.parse import urlsplit
 
 from gm_engine.errors import GrayMatterError, InvalidInput
 from gm_engine.proposals import APPLICABLE_KINDS, ProposalKind
-from gm_engine.records import SignalWeights
+from gm_engine.records import Fact, SignalWeights
 
 MAX_CONFIDENCE_WEIGHT = 0.5
 DATA_DIR_VARIABLE = "GRAYMATTER_DIR"
+MAX_EMBEDDING_BATCH = 1000
+EMBEDDING_VARIABLES = {
+    "mode": "GRAYMATTER_EMBEDDING_MODE",
+    "url": "GRAYMATTER_EMBEDDING_URL",
+    "model": "GRAYMATTER_EMBEDDING_MODEL",
+    "key_name": "GRAYMATTER_EMBEDDING_KEY_NAME",
+}
 MODEL_VARIABLES = {
     "kind": "GRAYMATTER_LLM_KIND",
     "url": "GRAYMATTER_LLM_URL",
@@ -35,10 +42,65 @@ def default_data_dir(environ: Mapping[str, str]) -> Path:
 
 
 class EmbeddingMode(StrEnum):
-    """Where vectors come from."""
+    """Where vectors come from.
+
+    `auto` is `bundled`: nothing leaves this machine unless a mode is chosen that names a server. `openai` speaks to
+    OpenAI, or to any server with the same `/v1/embeddings` (LM Studio, vLLM, llama.cpp). `auto-remote` takes the first
+    that is there: Ollama, OpenAI with a key, Voyage with a key, else words alone.
+    """
 
     BUNDLED = "bundled"
+    AUTO = "auto"
+    AUTO_REMOTE = "auto-remote"
+    OLLAMA = "ollama"
+    OPENAI = "openai"
+    VOYAGE = "voyage"
     KEYWORD_ONLY = "keyword-only"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingServer:
+    """Which server and model embed, where they are not those of the mode; "" and 0 stand for the mode's own.
+
+    `url` is the base of the API (`http://localhost:1234/v1`). `key_name` names the environment variable, else the
+    entry `graymatter` of the platform's keyring, that holds the key: the key itself is never stored, and OpenAI's own
+    key is never sent to another `url` unless it is named here. `batch_size` texts are sent at once; a request ends
+    after `timeout_s` seconds. `InvalidInput` names a bad field.
+    """
+
+    url: str = ""
+    model: str = ""
+    key_name: str = ""
+    timeout_s: float = 30.0
+    batch_size: int = 0
+
+    def __post_init__(self) -> None:
+        if self.url and not is_http_address(self.url):
+            raise InvalidInput(f"{self.url!r} is no http address of an embedding server.", field="url")
+        if not math.isfinite(self.timeout_s) or self.timeout_s <= 0:
+            raise InvalidInput("timeout_s must be positive.", field="timeout_s")
+        if not 0 <= self.batch_size <= MAX_EMBEDDING_BATCH:
+            raise InvalidInput(f"batch_size must be between 0 and {MAX_EMBEDDING_BATCH}.", field="batch_size")
+
+
+def embedding_from(environ: Mapping[str, str]) -> tuple[EmbeddingMode, EmbeddingServer]:
+    """What `GRAYMATTER_EMBEDDING_MODE`, `…_URL`, `…_MODEL` and `…_KEY_NAME` name; the bundled model without them."""
+    named = {name: environ.get(variable, "") for name, variable in EMBEDDING_VARIABLES.items()}
+    server = EmbeddingServer(named["url"], named["model"], named["key_name"])
+    mode = named["mode"] or (EmbeddingMode.OPENAI if server.url else EmbeddingMode.BUNDLED)
+    if mode not in [*EmbeddingMode]:
+        modes = ", ".join(EmbeddingMode)
+        raise InvalidInput(f"GRAYMATTER_EMBEDDING_MODE must be one of {modes}, not {mode!r}", field="embedding_mode")
+    return EmbeddingMode(mode), server
+
+
+def is_http_address(url: str) -> bool:
+    """Whether `url` names a server over http or https."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +125,9 @@ class LanguageModelConfig:
             raise InvalidInput(f"A language model is openai or anthropic, not {self.kind!r}", field="kind")
         if not self.model.strip():
             raise InvalidInput("The language model has no name.", field="model")
-        try:
-            parts = urlsplit(self.url)
-            is_complete = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            is_complete = False
-        if not is_complete:
+        if not is_http_address(self.url):
             raise InvalidInput(f"{self.url!r} is no http address of a language model.", field="url")
+        parts = urlsplit(self.url)
         if self.api_key and parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
             raise InvalidInput("A key is only sent over https, or to this machine.", field="url")
         if not self.api_key.isascii() or not self.api_key.isprintable():
@@ -95,11 +153,13 @@ class Config:
 
     A cycle of consolidation starts by itself after a write where `async_consolidate` and a namespace holds
     `consolidate_threshold` facts; it applies the kinds in `auto_apply` and prunes with `auto_prune`. Hooks are called
-    on the thread that met the error and must not raise.
+    on the thread that met the error and must not raise. `on_recall` hears namespace, query and facts of each recall
+    that counts, `on_put` each fact that a verb of this program wrote, `on_index_error` why vectors are late.
     """
 
     top_k: int = 8
     embedding_mode: EmbeddingMode = EmbeddingMode.BUNDLED
+    embedding_server: EmbeddingServer = EmbeddingServer()
     signal_weights: SignalWeights | None = None
     coverage_gate: float | None = None
     min_relevance: float | None = None
@@ -114,6 +174,9 @@ class Config:
     auto_prune: bool = False
     language_model: LanguageModelConfig | None = None
     on_consolidate_error: Callable[[GrayMatterError], None] | None = None
+    on_index_error: Callable[[GrayMatterError], None] | None = None
+    on_recall: Callable[[str, str, tuple[Fact, ...]], None] | None = None
+    on_put: Callable[[Fact], None] | None = None
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.decay_half_life_h) or self.decay_half_life_h <= 0:

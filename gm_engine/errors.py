@@ -110,6 +110,12 @@ class EmbeddingFailed(GrayMatterError):
     code = "embedding_failed"
 
 
+class VectorIndexFailed(GrayMatterError):
+    """The vector index cannot be used; answers are the same without it, from an exact scan. Only told to a hook."""
+
+    code = "vector_index_failed"
+
+
 class AsOfUnsupported(GrayMatterError):
     """The journal cannot answer for the asked moment."""
 

@@ -7,6 +7,7 @@ anywhere repeats work and skips none. The process that holds `indexer.lock` does
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Literal, Protocol
@@ -16,15 +17,17 @@ import filelock
 from gm_engine.config import Config
 from gm_engine.embedding.embedder import Embedder, QueryVectors
 from gm_engine.embedding.queue import EmbeddingQueue
-from gm_engine.errors import Cancelled, EmbeddingFailed, GrayMatterError, StoreBusy
+from gm_engine.errors import Cancelled, EmbeddingFailed, GrayMatterError, StoreBusy, VectorIndexFailed
+from gm_engine.hooks import tell
 from gm_engine.progress import CancelToken, Progress, no_progress
-from gm_engine.records import VectorStatus
+from gm_engine.records import IndexProgress, VectorStatus
 from gm_engine.store.database import Ledger
 from gm_engine.store.settings import load_settings
 from gm_engine.store.vectors import VectorCounts, find_model, indexed_count, vector_counts
+from gm_engine.vectors.choice import FindEmbedder, ModelChoice
 from gm_engine.vectors.feed import ChromaFeed
+from gm_engine.vectors.folders import remove_all
 from gm_engine.vectors.planner import VectorPlanner
-from gm_engine.vectors.table import VectorTable
 
 LOCK_NAME = "indexer.lock"
 _STEP_S = 0.1
@@ -33,6 +36,7 @@ _CHROMA_AFTER_S = 2.0  # a short-lived program never pays for the import of chro
 _BUSY_PAUSE_S = 1.0
 _FAILED_PAUSE_S = 30.0
 _OTHERS_TURN_S = 5.0
+_COUNT_EVERY_S = 10.0
 
 _log = logging.getLogger(__name__)
 
@@ -44,11 +48,26 @@ class Chores(Protocol):
         """About `budget_s` seconds of it; whether there is more to do at once. Never raises an expected error."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What the ledger said at `at_s`, when this process had embedded `embedded_by_us` texts."""
+
+    counts: VectorCounts
+    embedded_by_us: int
+    at_s: float
+
+
 class Indexer:
     """Follows one open ledger. `step` from one lane, or `start` the background thread; the rest from any thread."""
 
     def __init__(
-        self, ledger: Ledger, embedder: Embedder | None, *, config: Config, chores: Chores | None = None
+        self,
+        ledger: Ledger,
+        embedder: Embedder | None,
+        *,
+        config: Config,
+        chores: Chores | None = None,
+        find_embedder: FindEmbedder = lambda _: None,
     ) -> None:
         self._ledger = ledger
         self._embedder = embedder
@@ -66,12 +85,13 @@ class Indexer:
         self._wake = Event()
         self._queue: EmbeddingQueue | None = None
         self._feed: ChromaFeed | None = None
+        self._counted = _Counted(VectorCounts(0, 0), 0, 0.0)
+        self.choice: ModelChoice | None = None
         self.planner: VectorPlanner | None = None
         self.queries: QueryVectors | None = None
         if embedder is not None:
-            table = VectorTable(embedder.model, embedder.dims)
-            self.planner = VectorPlanner(table)
-            self.queries = QueryVectors(embedder)
+            self.choice = ModelChoice(embedder, find_embedder)
+            self.planner, self.queries = self.choice.wanted.planner, self.choice.wanted.queries
             self._queue = EmbeddingQueue(ledger, embedder)
             self._feed = ChromaFeed(ledger, self.planner)
             with ledger.read() as connection:
@@ -80,7 +100,7 @@ class Indexer:
     @property
     def error(self) -> str:
         """Why the last step could not do its work; empty when it could."""
-        return self._error
+        return self._error or ("" if self._feed is None else self._feed.error)
 
     def step(self, budget_s: float, *, chroma: bool = True) -> bool:
         """About `budget_s` seconds of work: texts are embedded, Chroma is filled (unless not `chroma`), then chores.
@@ -109,9 +129,8 @@ class Indexer:
                 more = self._embed_or_pause(deadline)
                 return (chroma and self._fill(deadline)) if not more else True
             except GrayMatterError as error:
-                self._error = error.message
                 self._pause_until = monotonic() + (_BUSY_PAUSE_S if isinstance(error, StoreBusy) else _FAILED_PAUSE_S)
-                _log.warning("indexing pauses: %s", error.message)
+                self._failed("indexing pauses", error)
                 return False
 
     def embed_now(self, agent_id: str, limit: int) -> int:
@@ -131,7 +150,7 @@ class Indexer:
         False when `timeout_s` passed before, when there is no model, or when the store is read-only. Raises
         `EmbeddingFailed`, `Cancelled`, or what the ledger raises. Chroma is left to `step`.
         """
-        counts = self._counts()
+        counts = self._count()
         if self._queue is None or self._ledger.read_only:
             return counts.pending == 0
         total = counts.embedded + counts.pending
@@ -145,28 +164,73 @@ class Indexer:
                 return False
             if self._wait_step(self._queue, patient=monotonic() < others_until):
                 continue
-            before, counts, counted_at = counts, self._counts(), self._queue.embedded
+            before, counts, counted_at = counts, self._count(), self._queue.embedded
             if counts.pending < before.pending:
                 others_until = monotonic() + _OTHERS_TURN_S
             elif 0 < counts.pending <= self._queue.refused:
                 raise EmbeddingFailed(f"The model gave {counts.pending} texts vectors that are not finite.")
             else:
                 self._queue.look_again()
+        self._settle(self._queue)
         progress(total, total, "embedding")
         return True
 
+    def progress(self) -> IndexProgress:
+        """How far embedding and indexing are, by what this process knows: costs nothing, counts nothing."""
+        queue, feed, counted = self._queue, self._feed, self._counted
+        if queue is None or feed is None:
+            return IndexProgress("idle", 0, 0, error=self._error)
+        done_since = queue.embedded - counted.embedded_by_us
+        pending, done = max(0, counted.counts.pending - done_since), counted.counts.embedded + done_since
+        if pending > queue.refused:
+            speed = queue.texts_per_s
+            left_s = pending / speed if speed else None
+            return IndexProgress("embedding", done, done + pending, speed, left_s, self.error)
+        index = feed.progress()
+        stage: Literal["idle", "indexing"] = "indexing" if index.is_building or feed.is_behind() else "idle"
+        return IndexProgress(stage, index.done, index.total, queue.texts_per_s, None, self.error)
+
     def status(self) -> VectorStatus:
         """How far embedding and indexing are, and which path a broad search takes in this process."""
-        if self.planner is None:
-            counts = self._counts()
+        counts = self._count()
+        if self.choice is None or self.planner is None or self._queue is None:
             return VectorStatus("", counts.embedded, counts.pending, 0, "none")
         name = self.planner.table.model
         with self._ledger.read() as connection:
-            counts = vector_counts(connection, name)
             model = find_model(connection, name)
             held = 0 if model is None else indexed_count(connection, model)
-        path = self.planner.path() if counts.embedded else "none"
-        return VectorStatus(name, counts.embedded, counts.pending, held, path)
+            answering = self.choice.current(connection)
+        has_answers = counts.embedded > 0 or answering is not self.choice.wanted
+        speed = self._queue.texts_per_s if counts.pending else 0.0
+        return VectorStatus(
+            name,
+            counts.embedded,
+            counts.pending,
+            held,
+            answering.planner.path() if has_answers else "none",
+            answering=answering.planner.table.model if has_answers else "",
+            texts_per_s=speed,
+            left_s=counts.pending / speed if speed else None,
+            error=self.error,
+        )
+
+    def discard_indexes(self) -> bool:
+        """Removes the vector indexes on disk, to be made anew; whether nothing is left of them.
+
+        False while another process has them open: it forgets dropped vectors itself with its next step.
+        """
+        with self._stepping:
+            if self._feed is not None and self.planner is not None and self._owns_index():
+                with self._ledger.read() as connection:
+                    self.planner.table.refresh(connection)
+                return self._feed.discard()
+            if self._closed or self._ledger.read_only:
+                return False
+            try:
+                with filelock.FileLock(self._ledger.data_dir / LOCK_NAME, timeout=0):
+                    return remove_all(self._ledger.data_dir)
+            except (filelock.Timeout, OSError, NotImplementedError):
+                return False
 
     def start(self) -> None:
         """Starts the one background thread; a read-only store needs none, nor one without a model and chores."""
@@ -214,12 +278,27 @@ class Indexer:
         try:
             more = self._queue.embed_until(deadline)
         except EmbeddingFailed as error:
-            self._error = error.message
             self._embed_from = monotonic() + _FAILED_PAUSE_S
-            _log.warning("embedding pauses: %s", error.message)
+            self._failed("embedding pauses", error)
             return False
         self._error = ""
+        if not more:
+            self._settle(self._queue)
+        elif monotonic() - self._counted.at_s > _COUNT_EVERY_S:
+            self._count()
         return more
+
+    def _failed(self, what: str, error: GrayMatterError) -> None:
+        self._error = error.message
+        _log.warning("%s: %s", what, error.message)
+        tell(self._config.on_index_error, error)
+
+    def _settle(self, queue: EmbeddingQueue) -> None:
+        """Once every live text has a vector of the wanted model, that model answers, in every process."""
+        if self.choice is None or self.choice.is_settled or self._count().pending > queue.refused:
+            return
+        with self._ledger.bookkeep() as connection:
+            self.choice.promote(connection)
 
     def _fill(self, deadline: float) -> bool:
         if self._feed is None or self.planner is None:
@@ -227,15 +306,24 @@ class Indexer:
         with self._ledger.read() as connection:
             self._choose_path(load_settings(connection).vector_path)
             self.planner.table.refresh(connection)
-        return self.planner.vector_path != "exact" and self._feed.fill_until(deadline)
+        if self.planner.vector_path == "exact":
+            return False
+        failed_before = self._feed.error
+        more = self._feed.fill_until(deadline)
+        if self._feed.error not in ("", failed_before):
+            tell(self._config.on_index_error, VectorIndexFailed(f"The vector index failed: {self._feed.error}."))
+        return more
 
     def _choose_path(self, stored: Literal["auto", "exact"]) -> None:
         if self.planner is not None:
             self.planner.vector_path = self._config.vector_path or stored
 
-    def _counts(self) -> VectorCounts:
+    def _count(self) -> VectorCounts:
+        done = 0 if self._queue is None else self._queue.embedded  # before: a text more is better than one less
         with self._ledger.read() as connection:
-            return vector_counts(connection, "" if self._embedder is None else self._embedder.model)
+            counts = vector_counts(connection, "" if self._embedder is None else self._embedder.model)
+        self._counted = _Counted(counts, done, monotonic())
+        return counts
 
     def _wait_step(self, queue: EmbeddingQueue, *, patient: bool) -> bool:
         """One piece of `wait`: embeds here, or pauses while another process has its turn. Whether more is waiting."""

@@ -14,6 +14,8 @@ from gm_engine.config import Config
 from gm_engine.curation import Curation
 from gm_engine.embedding.embedder import Embedder
 from gm_engine.errors import GrayMatterError, InvalidInput, NotFound
+from gm_engine.graph.knowledge import KnowledgeGraph
+from gm_engine.hooks import tell
 from gm_engine.keeping import Keeping
 from gm_engine.lab import Lab
 from gm_engine.life import alias, edit, revise
@@ -27,6 +29,7 @@ from gm_engine.records import (
     Fact,
     FactQuery,
     ImportReport,
+    IndexProgress,
     JournalEntry,
     Lineage,
     MemoryStats,
@@ -36,12 +39,12 @@ from gm_engine.records import (
     RecallResult,
     StoreSettings,
     StoreStatus,
+    VectorStatus,
 )
 from gm_engine.search import RecallOptions, Search
 from gm_engine.store import clients, journal, listing
 from gm_engine.store.checkpoints import Checkpoints
 from gm_engine.store.database import Ledger
-from gm_engine.store.entities import Graph
 from gm_engine.store.facts import (
     NewFact,
     check_agent_id,
@@ -75,10 +78,11 @@ class Memory(Curation, Keeping):
     def __init__(self, ledger: Ledger, *, config: Config, embedder: Embedder | None, origin: Origin) -> None:
         self._ledger = ledger
         self._origin = origin
+        self._on_put = config.on_put
         self._search = Search(ledger, config=config, embedder=embedder, origin=origin)
         self._process_id: str | None = None
         self.checkpoints = Checkpoints(ledger, origin=origin)
-        self.graph = Graph(ledger)
+        self.graph = KnowledgeGraph(ledger, origin=origin)
         self.lab = Lab(ledger, self._search, origin=origin)
         self.blocked = Blocked(ledger, origin=origin)
         self._set_up_keeping(ledger, search=self._search, origin=origin)
@@ -188,7 +192,9 @@ class Memory(Curation, Keeping):
                 origin=who,
                 confidence=confidence or "",
             )
-            return insert_facts(tx, [new], language=self._language(tx))[0]
+            fact = insert_facts(tx, [new], language=self._language(tx))[0]
+        tell(self._on_put, fact)
+        return fact
 
     def remember_shared(self, text: str, *, confidence: str | None = None, origin: Origin | None = None) -> Fact:
         """`remember` in the namespace that every agent reads; no cycle of consolidation follows."""
@@ -221,6 +227,7 @@ class Memory(Curation, Keeping):
                 expected=expected,
                 language=self._language(tx),
             )
+        tell(self._on_put, fact)
         self._notice_write(agent_id)
         return fact
 
@@ -309,13 +316,17 @@ class Memory(Curation, Keeping):
         """Writes copies for another agent and returns them; their origin names the originals."""
         with self._ledger.write("copy", origin=self._origin, agent_id=agent_id, group_id=group_id) as tx:
             copies = edit.copy(tx, agent_id, ids, to=to, language=self._language(tx))
+        for fact in copies:
+            tell(self._on_put, fact)
         self._search.wake()
         return copies
 
     def alias(self, agent_id: str, term: str, equivalents: Sequence[str]) -> Fact:
         """Stores vocabulary: a recall for `term` also finds facts that say an equivalent."""
         with self._ledger.write("alias", origin=self._origin, agent_id=check_agent_id(agent_id)) as tx:
-            return alias.write_alias(tx, agent_id, term, equivalents, language=self._language(tx))
+            fact = alias.write_alias(tx, agent_id, term, equivalents, language=self._language(tx))
+        tell(self._on_put, fact)
+        return fact
 
     def _language(self, tx: Transaction) -> str:
         return load_settings(tx.connection).language
@@ -497,6 +508,14 @@ class Memory(Curation, Keeping):
     def index_step(self, budget_s: float = 0.1) -> bool:
         """About `budget_s` seconds of embedding and indexing; whether there is more to do."""
         return self._search.index_step(budget_s)
+
+    def index_progress(self) -> IndexProgress:
+        """What `index_step` is at, by what this process knows: costs nothing, may be asked at every step."""
+        return self._search.index_progress()
+
+    def vector_status(self) -> VectorStatus:
+        """The part of `status` about vectors, counted anew: for a look once a second."""
+        return self._search.vector_status()
 
     def embed_pending(self, agent_id: str, *, limit: int = 256) -> int:
         """Embeds up to `limit` live texts of one namespace that have no vector yet; returns how many."""

@@ -5,6 +5,7 @@ Ranking, vectors and the model are loaded with the first recall, so that a progr
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,18 +14,19 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from gm_engine.config import (
     Config,
-    EmbeddingMode,
     check_confidence_weight,
     check_fraction,
     check_signal_weights,
 )
 from gm_engine.embedding.embedder import Embedder
 from gm_engine.errors import DiskFull, GrayMatterError, ReadOnlyStore, StoreBusy
+from gm_engine.hooks import tell
 from gm_engine.progress import CancelToken, Progress
 from gm_engine.records import (
     Confidence,
     Coverage,
     Fact,
+    IndexProgress,
     Origin,
     RecallExplainResult,
     RecallResult,
@@ -86,12 +88,14 @@ class Search:
         """See `Memory.recall`."""
         ranking = self._loaded_ranker().recall(self.request(agent_id, query, options))
         self._count(agent_id, [ranking.facts()], options)
+        self._tell(agent_id, query, ranking.facts(), options)
         return RecallResult(ranking.facts(), ranking.coverage, ranking.feedback, ranking.retrieval, ranking.hints)
 
     def recall_explain(self, agent_id: str, query: str, options: RecallOptions) -> RecallExplainResult:
         """See `Memory.recall_explain`."""
         ranking = self._loaded_ranker().recall(self.request(agent_id, query, options))
         self._count(agent_id, [ranking.facts()], options)
+        self._tell(agent_id, query, ranking.facts(), options)
         return RecallExplainResult(ranking.receipts(), ranking.coverage, ranking.feedback, ranking.retrieval)
 
     def recall_all(self, agent_id: str, query: str, options: RecallOptions) -> RecallResult:
@@ -103,6 +107,7 @@ class Search:
         own, shared = self._loaded_ranker().recall_both(request, shared_request(request))
         facts = merge_namespaces(own.facts(), shared.facts(), top_k=request.wanted)
         self._count(agent_id, [facts], options)
+        self._tell(agent_id, query, facts, options)
         return RecallResult(facts, _both(own.coverage, shared.coverage), own.feedback, own.retrieval)
 
     def batch_recall(self, agent_id: str, queries: Sequence[str], options: RecallOptions) -> tuple[BatchResult, ...]:
@@ -112,6 +117,9 @@ class Search:
         first = self.request(agent_id, "", options)
         results = batch_recall(self._loaded_ranker(), [replace(first, query=query) for query in queries])
         self._count(agent_id, [result.facts for result in results if result.error is None], options)
+        for result in results:
+            if result.error is None:
+                self._tell(agent_id, result.query, result.facts, options)
         return results
 
     def explain_missing(self, agent_id: str, query: str, fact_id: str, options: RecallOptions) -> MissingReport:
@@ -171,25 +179,33 @@ class Search:
         except (StoreBusy, DiskFull, ReadOnlyStore):
             return
 
+    def _tell(self, agent_id: str, query: str, facts: Sequence[Fact], options: RecallOptions) -> None:
+        if not options.get("preview") and options.get("as_of_ns") is None:
+            tell(self._config.on_recall, agent_id, query, tuple(facts))
+
     def _loaded_ranker(self) -> Ranker:
         with self._lock:
             if self._ranker is None:
                 from gm_engine.ranking.recall import Ranker
 
                 indexer = self._loaded_indexer()
-                self._ranker = Ranker(self._ledger, indexer.planner, indexer.queries)
+                self._ranker = Ranker(self._ledger, indexer.planner, indexer.queries, choice=indexer.choice)
             return self._ranker
 
     def _loaded_indexer(self) -> Indexer:
         with self._lock:
             if self._indexer is None:
-                from gm_engine.embedding.minilm import MiniLM
+                from gm_engine.embedding.providers import find_embedder, make_embedder
                 from gm_engine.indexing import Indexer
 
-                embedder = self._embedder
-                if embedder is None and self._config.embedding_mode is EmbeddingMode.BUNDLED:
-                    embedder = MiniLM()
-                self._indexer = Indexer(self._ledger, embedder, config=self._config, chores=self._chores)
+                embedder = self._embedder or make_embedder(self._config, os.environ)
+                self._indexer = Indexer(
+                    self._ledger,
+                    embedder,
+                    config=self._config,
+                    chores=self._chores,
+                    find_embedder=lambda name: find_embedder(name, self._config, os.environ),
+                )
             return self._indexer
 
     def add_chores(self, chores: Chores) -> None:
@@ -214,6 +230,10 @@ class Search:
         """See `Memory.index_step`."""
         return self._loaded_indexer().step(budget_s)
 
+    def discard_indexes(self) -> bool:
+        """See `Indexer.discard_indexes`."""
+        return self._loaded_indexer().discard_indexes()
+
     def embed_pending(self, agent_id: str, *, limit: int) -> int:
         """See `Memory.embed_pending`."""
         return self._loaded_indexer().embed_now(check_agent_id(agent_id), limit)
@@ -225,6 +245,10 @@ class Search:
     def vector_status(self) -> VectorStatus:
         """How far embedding and indexing are."""
         return self._loaded_indexer().status()
+
+    def index_progress(self) -> IndexProgress:
+        """See `Memory.index_progress`."""
+        return self._loaded_indexer().progress()
 
     def close(self) -> None:
         """Stops the background thread and lets go of Chroma."""

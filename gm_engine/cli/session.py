@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +15,7 @@ import click
 
 from gm_engine.cli.plain import ProgressLine, plain
 from gm_engine.clock import format_ns
-from gm_engine.config import Config, default_data_dir
+from gm_engine.config import Config, default_data_dir, embedding_from
 from gm_engine.errors import NotFound
 from gm_engine.records import JsonValue, Origin
 from gm_engine.version import __version__
@@ -62,6 +62,7 @@ class Session:
         from gm_engine.memory import Memory
 
         self.require_store()
+        config = with_embedding(config)
         with Memory.open(self.data_dir, config=config, read_only=True, background=False, origin=origin()) as memory:
             yield memory
 
@@ -72,7 +73,7 @@ class Session:
 
         if not create:
             self.require_store()
-        with Memory.open(self.data_dir, config=config, background=False, origin=origin()) as memory:
+        with Memory.open(self.data_dir, config=with_embedding(config), background=False, origin=origin()) as memory:
             yield memory
 
     def progress(self) -> ProgressLine:
@@ -88,12 +89,18 @@ class Session:
                 sys.stdout.write(f"{line}\n")
 
 
+def with_embedding(config: Config | None) -> Config:
+    """The configuration of a command, with the embedding model that the environment names."""
+    mode, server = embedding_from(os.environ)
+    return replace(config or Config(), embedding_mode=mode, embedding_server=server)
+
+
 def finish_index(memory: Memory, progress: Progress) -> None:
     """Gives every live text its vector, then brings Chroma up to date, as far as both can be had here."""
     memory.wait_for_embeddings(progress=progress)
-    total = memory.status().vectors.embedded
     while memory.index_step():
-        progress(memory.status().vectors.chroma, total, "indexing")
+        state = memory.index_progress()
+        progress(state.done, state.total, state.stage)
 
 
 def write_json(payload: JsonValue) -> None:

@@ -15,20 +15,28 @@ from gm_engine.store.vectors import PendingText, ensure_model, insert_vectors, p
 MAX_BATCH = 32
 _FIRST_BATCH = 4  # until the model's speed is known
 _FETCHED = 512
+_SPEED_KEPT = 0.8  # how much of the speed so far stays in the mean with each batch
 
 
 class EmbeddingQueue:
     """Embeds live texts without a vector. `embed_until` belongs to one lane; `embed_agent` may run beside it."""
 
-    def __init__(self, ledger: Ledger, embedder: Embedder) -> None:
+    def __init__(self, ledger: Ledger, embedder: Embedder, *, max_batch: int = MAX_BATCH) -> None:
         self._ledger = ledger
         self._embedder = embedder
+        self._max_batch = max_batch
         self._waiting: list[PendingText] = []
         self._refused: set[bytes] = set()
         self._nothing_at_seq = -1
         self._text_s = 0.0  # seconds that a text took in the last batch
+        self._texts_per_s = 0.0
         self.embedded = 0
         """Texts that got a vector from this object."""
+
+    @property
+    def texts_per_s(self) -> float:
+        """How many texts are embedded and stored in a second, mostly by the last few batches; 0 before the first."""
+        return self._texts_per_s
 
     @property
     def refused(self) -> int:
@@ -49,6 +57,9 @@ class EmbeddingQueue:
             started = monotonic()
             self._embed(batch)
             self._text_s = (monotonic() - started) / len(batch)
+            if self._text_s > 0:
+                speed, kept = 1 / self._text_s, _SPEED_KEPT if self._texts_per_s else 0.0
+                self._texts_per_s = kept * self._texts_per_s + (1 - kept) * speed
             del self._waiting[: len(batch)]
             if monotonic() >= deadline:
                 return True
@@ -61,7 +72,8 @@ class EmbeddingQueue:
                 connection, self._embedder.model, limit=limit, agent_id=agent_id, skip=frozenset(self._refused)
             )
         ordered = sorted(texts, key=_length)
-        return sum(self._embed(ordered[start : start + MAX_BATCH]) for start in range(0, len(ordered), MAX_BATCH))
+        step = self._max_batch
+        return sum(self._embed(ordered[start : start + step]) for start in range(0, len(ordered), step))
 
     def _fetch(self) -> bool:
         """Looks for pending texts, but only when the journal has moved since there were none."""
@@ -78,7 +90,7 @@ class EmbeddingQueue:
     def _batch_size(self, deadline: float) -> int:
         if self._text_s == 0:
             return _FIRST_BATCH
-        return max(1, min(MAX_BATCH, int((deadline - monotonic()) / self._text_s)))
+        return max(1, min(self._max_batch, int((deadline - monotonic()) / self._text_s)))
 
     def _embed(self, texts: Sequence[PendingText]) -> int:
         vectors = embed_checked(self._embedder, [normalize("NFC", text.text) for text in texts])

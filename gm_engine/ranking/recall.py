@@ -41,6 +41,7 @@ from gm_engine.store.database import Ledger
 from gm_engine.store.facts import load_facts_by_no
 from gm_engine.store.rows import fetch
 from gm_engine.terms import match_spans
+from gm_engine.vectors.choice import ModelChoice, Searcher
 from gm_engine.vectors.planner import VectorPlanner
 
 DEFAULT_TOP_K = 8
@@ -199,10 +200,18 @@ class Evaluation:
 class Ranker:
     """Ranks the facts of a ledger. Safe to use from any thread; keeps the namespaces used last in memory."""
 
-    def __init__(self, ledger: Ledger, vectors: VectorPlanner | None, queries: QueryVectors | None) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        vectors: VectorPlanner | None,
+        queries: QueryVectors | None,
+        *,
+        choice: ModelChoice | None = None,
+    ) -> None:
+        """`choice` says which model answers while a store changes from one to another; else `vectors` always does."""
         self._ledger = ledger
-        self._vectors = vectors
-        self._queries = queries
+        self._searcher = None if vectors is None or queries is None else Searcher(vectors, queries)
+        self._choice = choice
         self._snapshots: OrderedDict[str, Snapshot] = OrderedDict()
         self._pasts: OrderedDict[tuple[str, int, str], tuple[int, Past]] = OrderedDict()
         self._lock = Lock()
@@ -318,9 +327,10 @@ class Ranker:
     def _vector_signal(
         self, connection: Connection, request: RecallRequest, *, snapshot: Snapshot, view: View, text: str
     ) -> VectorSignal:
-        if self._vectors is None or self._queries is None:
+        searcher = self._searcher if self._choice is None else self._choice.current(connection)
+        if searcher is None:
             return no_vectors(view, "no embedding model is configured")
-        table = self._vectors.table
+        table = searcher.planner.table
         with self._lock:
             table.refresh(connection)
             rows = rows_of(snapshot, table)[view.positions]
@@ -328,8 +338,8 @@ class Ranker:
             reason = "the query is empty" if request.signal_weights.vector > 0 else "the vector weight is 0"
             return no_vectors(view, reason, with_vector=int(np.count_nonzero(rows >= 0)))
         return search_vectors(
-            self._vectors,
-            self._queries,
+            searcher.planner,
+            searcher.queries,
             view,
             rows=rows,
             text=text,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from gm_engine.records.facts import AgentSummary
 
@@ -64,13 +65,33 @@ class ImportReport:
 
 @dataclass(frozen=True, slots=True)
 class VectorStatus:
-    """Embeddings: live texts with a vector, still without, vectors in Chroma, and the path that recalls take now."""
+    """Embeddings: live texts with a vector, still without, vectors in Chroma, and the path that recalls take now.
+
+    `answering` is the model that recalls use: an older one until `model` has a vector for every live text. Where this
+    process embeds, `texts_per_s` says how fast, and `left_s` how many seconds are left; `error` says what hinders it.
+    """
 
     model: str
     embedded: int
     pending: int
     chroma: int
     path: str
+    answering: str = ""
+    texts_per_s: float = 0.0
+    left_s: float | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexProgress:
+    """What `index_step` is at in this process: `done` of `total` texts embedded, or vectors in the index."""
+
+    stage: Literal["idle", "embedding", "indexing"]
+    done: int
+    total: int
+    texts_per_s: float = 0.0
+    left_s: float | None = None
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)

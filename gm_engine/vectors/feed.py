@@ -99,6 +99,12 @@ class ChromaFeed:
         done = 0 if folder is None else self._table.remembered(self._table.rows_through(folder.index.applied_vec_seq))
         return FeedProgress(done, total, is_building=False)
 
+    def is_behind(self) -> bool:
+        """Whether `fill_until` has something to do that it can do."""
+        progress = self.progress()
+        lag = progress.total - progress.done
+        return self._failures < _ATTEMPTS and lag > (MAX_BESIDE if self._table.size > SMALL_ROWS else 0)
+
     def neighbours(self) -> OpenFolder | None:
         """The index that this process has open."""
         return self._open
