@@ -16,7 +16,8 @@ import filelock
 
 from gm_engine.config import Config
 from gm_engine.embedding.embedder import Embedder, QueryVectors
-from gm_engine.embedding.queue import EmbeddingQueue
+from gm_engine.embedding.queue import MAX_BATCH, EmbeddingQueue
+from gm_engine.embedding.remote import RemoteEmbedder
 from gm_engine.errors import Cancelled, EmbeddingFailed, GrayMatterError, StoreBusy, VectorIndexFailed
 from gm_engine.hooks import tell
 from gm_engine.progress import CancelToken, Progress, no_progress
@@ -37,6 +38,7 @@ _BUSY_PAUSE_S = 1.0
 _FAILED_PAUSE_S = 30.0
 _OTHERS_TURN_S = 5.0
 _COUNT_EVERY_S = 10.0
+_CLOSE_S = 3.0
 
 _log = logging.getLogger(__name__)
 
@@ -92,7 +94,8 @@ class Indexer:
         if embedder is not None:
             self.choice = ModelChoice(embedder, find_embedder)
             self.planner, self.queries = self.choice.wanted.planner, self.choice.wanted.queries
-            self._queue = EmbeddingQueue(ledger, embedder)
+            batch = embedder.batch_size if isinstance(embedder, RemoteEmbedder) else MAX_BATCH
+            self._queue = EmbeddingQueue(ledger, embedder, max_batch=batch)
             self._feed = ChromaFeed(ledger, self.planner)
             with ledger.read() as connection:
                 self._choose_path(load_settings(connection).vector_path)
@@ -127,7 +130,9 @@ class Indexer:
             deadline = monotonic() + budget_s
             try:
                 more = self._embed_or_pause(deadline)
-                return (chroma and self._fill(deadline)) if not more else True
+                if more or self._closed or not chroma:
+                    return more and not self._closed
+                return self._fill(deadline)
             except GrayMatterError as error:
                 self._pause_until = monotonic() + (_BUSY_PAUSE_S if isinstance(error, StoreBusy) else _FAILED_PAUSE_S)
                 self._failed("indexing pauses", error)
@@ -244,17 +249,27 @@ class Indexer:
         self._wake.set()
 
     def close(self) -> None:
-        """Stops the thread, closes Chroma and gives the lock to the next process. Safe to call twice."""
+        """Stops the thread, closes Chroma and gives the lock to the next process. Safe to call twice.
+
+        An embedding server that does not answer is not waited for: what it says later is not stored.
+        """
         self._stop.set()
         self._wake.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
-        with self._doing_chores, self._stepping:
+        with self._doing_chores:
+            is_idle = self._stepping.acquire(timeout=_CLOSE_S if isinstance(self._embedder, RemoteEmbedder) else -1)
             self._closed = True
-            if self._feed is not None:
-                self._feed.close()
-            self._lock.release()
+            try:
+                if self._feed is not None:
+                    self._feed.close()
+                self._lock.release()
+            finally:
+                if is_idle:
+                    self._stepping.release()
+        if isinstance(self._embedder, RemoteEmbedder):
+            self._embedder.close()
+        if self._thread is not None and is_idle:
+            self._thread.join()
+        self._thread = None
 
     def _owns_index(self) -> bool:
         """Whether this process may embed and index; takes the lock where it is free."""

@@ -1,4 +1,4 @@
-"""The part of the door that keeps a store and its past: moments, differences, backups."""
+"""The part of the door that keeps a store and its past: moments, differences, backups, purges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gm_engine.clock import NS_PER_S
 from gm_engine.errors import InvalidInput
 from gm_engine.moment import MemoryView
 from gm_engine.progress import CancelToken, Progress, no_progress
-from gm_engine.records import Backup, BackupSchedule, FactDifference, Origin
+from gm_engine.records import Backup, BackupSchedule, FactDifference, Origin, PurgeReport
 from gm_engine.search import Search
 from gm_engine.store.database import Ledger
 from gm_engine.store.settings import settings_under, write_setting
@@ -19,7 +19,7 @@ _MOST_H = 24 * 366
 
 
 class Keeping:
-    """The verbs of `Memory` that look at the past and keep copies."""
+    """The verbs of `Memory` that look at the past, keep copies, and remove for good."""
 
     def _set_up_keeping(self, ledger: Ledger, *, search: Search, origin: Origin) -> None:
         self._kept = ledger
@@ -96,3 +96,30 @@ class Keeping:
         for old in [found for found in (backup, *made) if found.scheduled][schedule.kept :]:
             remove_backup(old)
         return backup
+
+    def purge(
+        self,
+        text: str,
+        *,
+        containing: bool = False,
+        block: bool = False,
+        progress: Progress = no_progress,
+        cancel: CancelToken | None = None,
+    ) -> PurgeReport:
+        """Removes a text for good: facts, journal, words, vectors, inbox, backups, free pages and log. No undo.
+
+        Facts with that text (in any Unicode composition) go; with `containing`, every fact that holds it anywhere. With
+        `block` it is refused from now on, known by its hash only. What else holds the text within something longer is
+        left and named. Can be cancelled until the first row is gone. Raises `NotFound` when the store never held it.
+        """
+        from gm_engine.life.purge import Purge
+
+        purge = Purge(
+            self._kept,
+            origin=self._keeper,
+            discard_indexes=self._keeper_search.discard_indexes,
+            progress=progress,
+        )
+        report = purge.run(text, containing=containing, block=block, cancel=cancel or CancelToken())
+        self._keeper_search.wake()
+        return report

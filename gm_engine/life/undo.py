@@ -64,6 +64,8 @@ def undo_group(tx: Transaction, entries: Sequence[JournalEntry], *, language: st
     Raises `UndoConflict` when a target has changed since, and `BlockedValue` when a fact would come back to life with
     a blocked text; the caller's transaction then leaves nothing behind.
     """
+    if any(entry.verb == "purge" for entry in entries):
+        raise UndoConflict("A purge cannot be undone: what it removed is nowhere any more.", ids=[])
     nets: dict[str, dict[str, Net]] = {}
     for kind, targets in _targets(entries).items():
         found = _versions(tx, kind, targets)

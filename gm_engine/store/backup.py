@@ -93,6 +93,20 @@ def make_backup(
     return _backup(path, manifest)
 
 
+def make_again(ledger: Ledger, path: Path, manifest: Manifest) -> None:
+    """Puts a backup of `ledger` in the place of the backup `path`, which `manifest` describes."""
+    partial, copy = path.with_name(f".{path.name}.partial"), path.with_name(f".{path.name}.sqlite")
+    with _file_errors(path):
+        try:
+            copy_ledger(ledger.path, copy, progress=no_progress, cancel=CancelToken())
+            described = _describe(copy, made_ns=manifest.made_ns, scheduled=manifest.scheduled)
+            pack(copy, partial, described, progress=no_progress, cancel=CancelToken())
+            partial.replace(path)
+        finally:
+            for leftover in (partial, copy):
+                leftover.unlink(missing_ok=True)
+
+
 def _target(ledger: Ledger, target: Path | None, made_ns: int) -> Path:
     folder = ledger.data_dir / FOLDER if target is None else target
     if target is not None and not target.is_dir():

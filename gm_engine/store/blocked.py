@@ -119,7 +119,15 @@ def attempts(connection: Connection) -> tuple[BlockedAttempt, ...]:
 
 def insert_block(tx: Transaction, text: str, agent_id: str | None) -> None:
     """Blocks a value and journals it; a value that is blocked already stays as it is."""
-    key = block_key(text)
+    _insert(tx, block_key(text), text, agent_id)
+
+
+def block_without_text(tx: Transaction, key: bytes) -> None:
+    """Blocks a value for everybody by its key alone, and journals it: what a purge leaves."""
+    _insert(tx, key, None, None)
+
+
+def _insert(tx: Transaction, key: bytes, text: str | None, agent_id: str | None) -> None:
     if find_block(tx.connection, key, agent_id) is not None:
         return
     tx.connection.exec_driver_sql(

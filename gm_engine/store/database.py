@@ -219,6 +219,35 @@ class Ledger:
         with self._locked("NORMAL", timeout_s) as connection:
             yield connection
 
+    def compact(self) -> bool:
+        """Rewrites the file without its free pages and empties the log, so that nothing deleted is left in either.
+
+        False when the log could not be emptied: see `empty_log`. Raises `StoreBusy` when another program writes for
+        longer than the busy timeout.
+        """
+        self._check_writable()
+        with self._maintaining() as connection:
+            connection.exec_driver_sql("PRAGMA secure_delete=ON")
+            connection.exec_driver_sql("VACUUM")
+            connection.exec_driver_sql("PRAGMA secure_delete=OFF")
+        return self.empty_log()
+
+    def empty_log(self) -> bool:
+        """Moves everything from the log to the file; False while another program reads an older state."""
+        self._check_writable()
+        with self._maintaining() as connection:
+            return not connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()[0]
+
+    @contextmanager
+    def _maintaining(self) -> Iterator[Connection]:
+        """The writing connection without a transaction."""
+        with self._write_lock, translated(self.path):
+            if self._writer is None:
+                raise StoreUnavailable("The store is closed.")
+            with self._writer.connect() as connection:
+                connection.exec_driver_sql(f"PRAGMA busy_timeout={int(BUSY_TIMEOUT_S * 1000)}")
+                yield connection
+
     def last_seq(self) -> int:
         """The newest journal seq; asks the file only when `PRAGMA data_version` says that something was committed."""
         with self._watch_lock, translated(self.path):
