@@ -34,6 +34,7 @@ from gm_engine.records import (
     Lineage,
     MemoryStats,
     Origin,
+    Overview,
     Process,
     RecallExplainResult,
     RecallResult,
@@ -43,6 +44,7 @@ from gm_engine.records import (
 )
 from gm_engine.search import RecallOptions, Search
 from gm_engine.store import clients, journal, listing
+from gm_engine.store.activity import Activity
 from gm_engine.store.checkpoints import Checkpoints
 from gm_engine.store.database import Ledger
 from gm_engine.store.facts import (
@@ -56,6 +58,7 @@ from gm_engine.store.facts import (
     targets,
 )
 from gm_engine.store.lineage import lineage
+from gm_engine.store.overview import overview
 from gm_engine.store.settings import load_settings, save_settings
 from gm_engine.store.transaction import Transaction
 from gm_engine.version import __version__
@@ -83,6 +86,7 @@ class Memory(Curation, Keeping):
         self._process_id: str | None = None
         self.checkpoints = Checkpoints(ledger, origin=origin)
         self.graph = KnowledgeGraph(ledger, origin=origin)
+        self.activity = Activity(ledger)
         self.lab = Lab(ledger, self._search, origin=origin)
         self.blocked = Blocked(ledger, origin=origin)
         self._set_up_keeping(ledger, search=self._search, origin=origin)
@@ -463,6 +467,12 @@ class Memory(Curation, Keeping):
             edges=counts.edges,
             vectors=self._search.vector_status(),
         )
+
+    def overview(self) -> Overview:
+        """What the store holds and how it is used, in figures; a handful of scans, however many facts there are."""
+        vectors = self._search.vector_status()
+        with self._ledger.read() as connection:
+            return overview(connection, vectors)
 
     # --- recall ----------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 Times are integer nanoseconds since 1970 UTC (`…_ns`), None where absent. Weights are retention weights in [0, 1].
 """
 
+from gm_engine.records.activity import ActivityEntry, ActivityQuery, ActivityTarget, Writer
 from gm_engine.records.checkpoints import (
     VERDICTS,
     Checkpoint,
@@ -43,6 +44,7 @@ from gm_engine.records.history import (
     JournalEntry,
 )
 from gm_engine.records.keeping import Backup, BackupSchedule, PurgeReport
+from gm_engine.records.overview import WEIGHT_BUCKETS, ConfidenceCounts, DayCount, Overview
 from gm_engine.records.recall import (
     BALANCED_WEIGHTS,
     ConfidenceRanking,
@@ -73,6 +75,10 @@ __all__ = [
     "SHARED_AGENT_ID",
     "SUPERSEDED_BY_AGENT",
     "VERDICTS",
+    "WEIGHT_BUCKETS",
+    "ActivityEntry",
+    "ActivityQuery",
+    "ActivityTarget",
     "AgentSummary",
     "Backup",
     "BackupSchedule",
@@ -85,9 +91,11 @@ __all__ = [
     "CheckpointComparison",
     "CheckpointSummary",
     "Confidence",
+    "ConfidenceCounts",
     "ConfidenceRanking",
     "Counts",
     "Coverage",
+    "DayCount",
     "DifferenceKind",
     "Edge",
     "Entity",
@@ -105,6 +113,7 @@ __all__ = [
     "MemoryStats",
     "Message",
     "Origin",
+    "Overview",
     "Process",
     "PurgeReport",
     "Ranks",
@@ -121,6 +130,7 @@ __all__ = [
     "StoreStatus",
     "VectorStatus",
     "Verdict",
+    "Writer",
     "effective_confidence",
     "json_pointer",
 ]

@@ -89,7 +89,10 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class FactQuery:
-    """Which facts to list and in which order. Text matches by substring, case-insensitively; times are half-open."""
+    """Which facts to list and in which order. Text matches by substring, case-insensitively; ranges are half-open.
+
+    `unused` facts were never recalled, `without_vector` ones are not embedded yet by the model that answers.
+    """
 
     agent_id: str | None = None
     status: Status = "live"
@@ -100,6 +103,10 @@ class FactQuery:
     text: str = ""
     created_from_ns: int | None = None
     created_until_ns: int | None = None
+    weight_from: float | None = None
+    weight_below: float | None = None
+    unused: bool = False
+    without_vector: bool = False
     sort: SortColumn = "created"
     descending: bool = True
 

@@ -12,6 +12,10 @@ from gm_engine.records import AgentSummary, Confidence, Counts, FactQuery, Memor
 from gm_engine.store.facts import check_agent_id
 
 _LEVEL = "CASE WHEN f.confidence = 'verified' THEN 2 WHEN f.confidence IN ('', 'inferred') THEN 1 ELSE 0 END"
+_WITHOUT_VECTOR = (
+    "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.text_key = f.text_key"
+    " AND v.model_id = (SELECT id FROM models WHERE state = 'active' ORDER BY id DESC LIMIT 1))"
+)
 _SORT_KEYS: dict[SortColumn, str] = {
     "created": "f.created_ns",
     "text": "f.text COLLATE NOCASE",
@@ -75,10 +79,19 @@ def _where(query: FactQuery) -> tuple[list[str], list[Any]]:
         values.append(query.channel)
     if query.text:
         where.append(_contains(query.text, values))
-    for bound, operator in ((query.created_from_ns, ">="), (query.created_until_ns, "<")):
+    for column, bound, operator in (
+        ("created_ns", query.created_from_ns, ">="),
+        ("created_ns", query.created_until_ns, "<"),
+        ("weight", query.weight_from, ">="),
+        ("weight", query.weight_below, "<"),
+    ):
         if bound is not None:
-            where.append(f"f.created_ns {operator} ?")
+            where.append(f"f.{column} {operator} ?")
             values.append(bound)
+    if query.unused:
+        where.append("f.access_count = 0")
+    if query.without_vector:
+        where.append(_WITHOUT_VECTOR)
     return where, values
 
 
