@@ -36,6 +36,7 @@ WINDOW_TEST_PACKAGES = (
     "libxcb-shape0",
     "libxkbcommon-x11-0",
 )
+SOAKS = ("processes", "kills")
 SUMMARY = re.compile(r"^=* ?((?:\d+ [a-z]+(?:, )?)+ in [\d.]+s.*?) ?=*$|^=* ?(no tests ran in [\d.]+s.*?) ?=*$")
 
 
@@ -249,8 +250,11 @@ def bench(arguments: argparse.Namespace) -> int:
 
 
 def soak(arguments: argparse.Namespace) -> int:
-    """The property and process tests again and again with new random cases, for so many minutes (default 10)."""
+    """`soak processes [SECONDS]`, `soak kills [COUNT]`, or the property and process tests for so many minutes (10)."""
     ensure_environment()
+    if arguments.rest and arguments.rest[0] in SOAKS:
+        command = [tool("python"), "-m", f"tests.soak.{arguments.rest[0]}", *arguments.rest[1:]]
+        return call(command, env=environment(offscreen=True))
     until = time.monotonic() + 60 * float(arguments.rest[0] if arguments.rest else 10)
     rounds = 0
     while time.monotonic() < until:

@@ -1,0 +1,99 @@
+"""Kills a process at random moments of its writing and indexing, again and again, on one store.
+
+    python -m tests.soak.kills [COUNT [SEED]]
+
+After every kill nothing acknowledged may be missing; every tenth time, and at the end, recall must be what the
+reference gives and the doctor must find nothing. Prints a table; exit code 1 when something was lost.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from gm_engine import Memory
+from gm_engine.doctor import Verdict, examine
+from tests.soak.checks import Acknowledged, differences, lost, start
+from tests.soak.worker import embedder
+
+JOBS = ("write", "index")
+LONGEST_S = 1.5
+_COMPARED_EVERY = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What so many kills did."""
+
+    kills: int
+    acknowledged: int
+    lost: tuple[str, ...]
+    different: tuple[str, ...]
+    unsound: tuple[str, ...]
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing was lost and nothing differs."""
+        return not (self.lost or self.different or self.unsound)
+
+
+def run(folder: Path, count: int, seed: int) -> Outcome:
+    """`count` kills on one store in `folder`; the same seed waits the same times."""
+    rng = random.Random(seed)
+    store, errors = folder / "store", folder / "errors.txt"
+    said = Acknowledged()
+    missing: list[str] = []
+    different: list[str] = []
+    for number in range(count):
+        worker = start(store, JOBS[number % len(JOBS)], rng.randrange(1 << 30), errors=errors)
+        time.sleep(rng.uniform(0.0, LONGEST_S))
+        worker.kill()
+        assert worker.stdout is not None
+        assert worker.stdin is not None
+        said.hear(worker.stdout.readlines())
+        worker.wait()
+        worker.stdout.close()
+        worker.stdin.close()
+        missing += lost(store, said)
+        if number % _COMPARED_EVERY == _COMPARED_EVERY - 1 or number == count - 1:
+            different += differences(store)
+    complaints = errors.read_text(errors="replace")
+    unsound = [*_unsound(store), *([complaints] if complaints.strip() else [])]
+    return Outcome(count, len(said.retired), tuple(missing), tuple(different), tuple(unsound))
+
+
+def _unsound(store: Path) -> list[str]:
+    """What the doctor finds, and whether the vector index can still be finished."""
+    with Memory.open(store, background=False, embedder=embedder()) as memory:
+        deadline = time.monotonic() + 120
+        while memory.index_step(0.5) and time.monotonic() < deadline:
+            pass
+        vectors = memory.status().vectors
+        found = [] if vectors.pending == 0 else [f"{vectors.pending} texts are without a vector"]
+    return found + [str(finding) for finding in examine(store) if finding.verdict is Verdict.BROKEN]
+
+
+def main(arguments: list[str]) -> int:
+    """Prints what happened."""
+    count = int(arguments[0]) if arguments else 50
+    seed = int(arguments[1]) if len(arguments) > 1 else random.randrange(1 << 30)
+    print(f"{count} kills, seed {seed}", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory(prefix="graymatter-kills-") as folder:
+        outcome = run(Path(folder), count, seed)
+    print("| kills | acknowledged writes | lost | recalls unlike the reference | complaints |")
+    print("|---:|---:|---:|---:|---:|")
+    print(
+        f"| {outcome.kills} | {outcome.acknowledged:,} | {len(outcome.lost)} | {len(outcome.different)}"
+        f" | {len(outcome.unsound)} |"
+    )
+    for line in (*outcome.lost, *outcome.different, *outcome.unsound):
+        print(line, file=sys.stderr)
+    return 0 if outcome.is_good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
