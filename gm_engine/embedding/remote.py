@@ -82,7 +82,9 @@ class RemoteEmbedder:
         """The vectors of an answer, in the order of the texts."""
         try:
             items = answer["data"]
-            if not isinstance(items, list) or len(items) != count:
+            if not isinstance(items, list):
+                raise TypeError("no list of vectors")
+            if len(items) != count:
                 raise self._failed(f"answered {count} texts with {len(items)} vectors")
             numbers = [item.get("index", place) for place, item in enumerate(items)]
             if sorted(numbers) != list(range(count)):

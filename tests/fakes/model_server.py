@@ -34,6 +34,8 @@ class ModelServer:
 
     def __init__(self, *replies: Reply) -> None:
         self.asked: list[Asked] = []
+        self.get_status = 404
+        """What a plain GET is answered with."""
         self.heard = Event()
         self._script = list(replies)
         self._closing = Event()
@@ -79,6 +81,11 @@ class ModelServer:
                 self.end_headers()
                 with suppress(OSError):  # the client has gone
                     self._write(reply)
+
+            def do_GET(self) -> None:
+                self.send_response(server.get_status)
+                self.send_header("content-length", "0")
+                self.end_headers()
 
             def _write(self, reply: Reply) -> None:
                 if not reply.drips:
