@@ -406,4 +406,10 @@ class EngineHost(QObject):
         def may_go_on() -> bool:
             return not self._closing.is_set() and memory is self._memory
 
-        index_all(memory, may_go_on=may_go_on, pause=self._closing.wait, told=told, tell=tell)
+        index_all(
+            memory, may_go_on=may_go_on, is_busy=self._runs_tasks, pause=self._closing.wait, told=told, tell=tell
+        )
+
+    def _runs_tasks(self) -> bool:
+        """Index lane: whether a task works; three threads that take turns would hold up the window."""
+        return any(thread.is_alive() for thread in self._task_threads)

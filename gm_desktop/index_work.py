@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 BUDGET_S = 0.05
 PAUSE_S = 0.03
+BUSY_PAUSE_S = 0.25
 TELL_EVERY_S = 1.0
 
 
@@ -20,16 +21,22 @@ def index_all(
     memory: Memory,
     *,
     may_go_on: Callable[[], bool],
+    is_busy: Callable[[], bool],
     pause: Callable[[float], object],
     told: Callable[[VectorStatus], None],
     tell: bool,
 ) -> None:
-    """Embeds and indexes until nothing is left or `may_go_on` says no.
+    """Embeds and indexes until nothing is left or `may_go_on` says no; waits while `is_busy`.
 
     `told` hears the state about once a second, and at the end if `tell` or anything was done.
     """
     told_s = monotonic()
-    while may_go_on() and memory.index_step(BUDGET_S):
+    while may_go_on():
+        if is_busy():
+            pause(BUSY_PAUSE_S)
+            continue
+        if not memory.index_step(BUDGET_S):
+            break
         tell = True
         pause(PAUSE_S)
         if monotonic() - told_s >= TELL_EVERY_S and may_go_on():

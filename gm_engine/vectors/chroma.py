@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 EF_SEARCH = 800
 MAX_NEIGHBOURS = 32
 EF_CONSTRUCTION = 200
-BATCH = 32
-"""Vectors added at once: Chroma holds the interpreter lock while it writes."""
+BATCH = 8
+"""Vectors added at once: Chroma holds the interpreter lock while it writes, 10 ms and more."""
 
 _CODE_SCALE = np.float32(32767)
 
