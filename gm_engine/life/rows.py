@@ -94,9 +94,7 @@ def _names(net: Outcome) -> list[str] | None:
     if net.version == 0:
         return []
     names = net.columns.get("names")
-    if isinstance(names, list):
-        return [str(name) for name in names]
-    return [name_key(str(net.columns["label"]))] if net.whole else None  # a row that an older program wrote
+    return [str(name) for name in names] if isinstance(names, list) else None
 
 
 def _remove(connection: Connection, kind: str, target: str) -> None:
@@ -130,6 +128,11 @@ def _insert(connection: Connection, kind: str, target: str, net: Outcome) -> Non
         f"INSERT OR REPLACE INTO {described.table}({', '.join(row)}) VALUES ({', '.join('?' for _ in row)})",
         tuple(row.values()),
     )
+    if kind == "entity" and "names" not in net.columns:  # an older program wrote its image
+        connection.exec_driver_sql(
+            "INSERT OR IGNORE INTO entity_names(name_key, entity_id) VALUES (?, ?)",
+            (name_key(str(columns["label"])), target),
+        )
     _write_sources(connection, target, sources)
 
 

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from gm_engine.store.mentions import LabelMatcher, fold
+from gm_engine.store.mentions import ENTITY_NAMES, LabelMatcher, fold
 from gm_engine.store.rows import fetch
 from gm_engine.terms import text_key
 
 MAX_HINTS = 3
-_STATE = "SELECT count(*), coalesce(max(version), 0) FROM entities"
+_STATE = "SELECT count(*), coalesce(sum(version), 0) FROM entities"
 _LABELS = "SELECT id, label FROM entities"
 _SOURCES = "FROM edge_sources s{join} WHERE s.from_id = e.from_id AND s.to_id = e.to_id AND s.relation = e.relation"
 _ALIVE = (  # an edge that lost its last live source says nothing any more; an imported one may never have had any
@@ -66,8 +66,8 @@ class GraphHints:
     def _matcher(self, connection: Connection) -> LabelMatcher:
         count, version = fetch(connection, _STATE)[0]
         if self._known is None or self._known[0] != (count, version):
-            labels = {row[0]: row[1] for row in fetch(connection, _LABELS)}
-            self._known = (count, version), LabelMatcher(labels)
+            names = [(row[0], row[1]) for row in fetch(connection, ENTITY_NAMES)]
+            self._known = (count, version), LabelMatcher(names)
         return self._known[1]
 
     def _names(self, connection: Connection, entity_ids: Sequence[str]) -> set[str]:

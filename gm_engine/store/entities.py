@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
@@ -15,6 +14,7 @@ from gm_engine.store.mentions import fold, refresh_mentions
 from gm_engine.store.transaction import Transaction, canonical_json
 
 EdgeKey = tuple[str, str, str]
+_ASKED_AT_ONCE = 500
 _ENTITY = "id, label, type, first_seen_ns, last_seen_ns, weight, made_by"
 _EDGE = "from_id, to_id, relation, created_ns, weight, made_by"
 _SAME_EDGE = "from_id = ? AND to_id = ? AND relation = ?"
@@ -64,12 +64,17 @@ def name_key(label: str) -> str:
     return fold(label).strip()
 
 
+def rows_in(connection: Connection, sql: str, values: Iterable[str]) -> Iterator[Sequence[Any]]:
+    """The rows of `sql`, whose `{}` stands for the list of `values`. Names may hold NUL, which ends a JSON text."""
+    wanted = list(values)
+    for start in range(0, len(wanted), _ASKED_AT_ONCE):
+        part = tuple(wanted[start : start + _ASKED_AT_ONCE])
+        yield from connection.exec_driver_sql(sql.format(", ".join("?" for _ in part)), part)
+
+
 def load_entities(connection: Connection, ids: Sequence[str]) -> dict[str, tuple[Entity, int]]:
     """Entities by id, each with its version."""
-    rows = connection.exec_driver_sql(
-        f"SELECT {_ENTITY}, version FROM entities WHERE id IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(ids)),),
-    )
+    rows = rows_in(connection, f"SELECT {_ENTITY}, version FROM entities WHERE id IN ({{}})", ids)
     return {row[0]: (Entity(*row[:7]), row[7]) for row in rows}
 
 
@@ -118,19 +123,22 @@ def upsert_entities(tx: Transaction, entities: Sequence[Entity]) -> int:
 
 
 def _insert_entity(tx: Transaction, entity: Entity) -> None:
-    image = _entity_image(entity)
+    image = entity_image(entity)
     tx.connection.exec_driver_sql(
         "INSERT INTO entities(id, label, type, first_seen_ns, last_seen_ns, weight, made_by, version)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (entity.id, *image.values(), tx.seq),
     )
-    tx.connection.exec_driver_sql(
-        "INSERT OR IGNORE INTO entity_names(name_key, entity_id) VALUES (?, ?)", (name_key(entity.label), entity.id)
-    )
+    key = name_key(entity.label)
+    is_new = tx.connection.exec_driver_sql(
+        "INSERT OR IGNORE INTO entity_names(name_key, entity_id) VALUES (?, ?)", (key, entity.id)
+    ).rowcount
+    image["names"] = [key] if is_new else []
     tx.record("entity", entity.id, agent_id=None, version_before=0, before=None, after=image)
 
 
-def _entity_image(entity: Entity) -> dict[str, JsonValue]:
+def entity_image(entity: Entity) -> dict[str, JsonValue]:
+    """Every column of an entity but its id and version, in the order of the table."""
     return {
         "label": entity.label,
         "type": entity.type,

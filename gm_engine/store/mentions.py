@@ -19,9 +19,13 @@ from gm_engine.progress import CancelToken, Progress, no_progress
 from gm_engine.store import journal
 from gm_engine.store.database import BUSY_TIMEOUT_S, Ledger
 
-MENTION_RULES = 1
+MENTION_RULES = 2  # 2: every name of an entity, not its label alone
 _PIECES = regex.compile(r".+?(?:\b|(?=['’])|(?<=['’])|\Z)", regex.V1 | regex.WORD | regex.DOTALL)
 _STEP = 1000
+ENTITY_NAMES = (
+    "SELECT id, label FROM entities UNION SELECT n.entity_id, n.name_key FROM entity_names n"
+    " JOIN entities e ON e.id = n.entity_id ORDER BY 1, 2"
+)
 _CONTENT = "SELECT id, text FROM facts WHERE kind <> 'alias'"
 
 
@@ -41,17 +45,18 @@ class _Node:
 class LabelMatcher:
     """Finds labels in texts. The time for a text grows with its length, not with the number of labels."""
 
-    def __init__(self, labels: Mapping[str, str]) -> None:
-        """`labels` maps entity ids to labels; blank ones match nothing."""
+    def __init__(self, labels: Mapping[str, str] | Iterable[tuple[str, str]]) -> None:
+        """`labels` maps entity ids to labels, or names several by (id, label); blank ones match nothing."""
         self._root = _Node()
-        for entity_id, label in labels.items():
+        for entity_id, label in labels.items() if isinstance(labels, Mapping) else labels:
             pieces = _pieces(label.strip())
             if not pieces:
                 continue
             node = self._root
             for piece in pieces:
                 node = node.children.setdefault(piece, _Node())
-            node.entity_ids.append(entity_id)
+            if entity_id not in node.entity_ids:
+                node.entity_ids.append(entity_id)
 
     def entities_in(self, text: str) -> set[str]:
         """The ids of the entities that `text` mentions."""
@@ -120,7 +125,7 @@ def _select(connection: Connection, sql: str, scope: str | None, column: str = "
 def _wanted(
     connection: Connection, scope: str | None, progress: Progress, cancel: CancelToken | None
 ) -> Iterator[tuple[str, str]]:
-    labels: dict[str, str] = {row[0]: row[1] for row in connection.exec_driver_sql("SELECT id, label FROM entities")}
+    labels = [(row[0], row[1]) for row in connection.exec_driver_sql(ENTITY_NAMES)]
     if not labels:
         return
     matcher = LabelMatcher(labels)

@@ -99,12 +99,12 @@ def test_a_refresh_adds_what_is_new_and_drops_what_is_gone(ledger: Ledger) -> No
     refresh_mentions(ledger)
     write(ledger, facts={"f2": "Berlin and Maria."}, entities=(entity("b", "Berlin"),))
     with ledger.bookkeep() as connection:
-        connection.exec_driver_sql("INSERT INTO mentions VALUES ('f1', 'b', 1), ('f2', 'maria', 0), ('gone', 'b', 1)")
+        connection.exec_driver_sql("INSERT INTO mentions VALUES ('f1', 'b', 2), ('f2', 'maria', 0), ('gone', 'b', 2)")
     refresh_mentions(ledger)
     assert Graph(ledger).mentions() == {"f1": ("maria",), "f2": ("b", "maria")}
     with ledger.read() as connection:
         rows = connection.exec_driver_sql("SELECT fact_id, entity_id, rules FROM mentions ORDER BY 1, 2").all()
-    assert [tuple(row) for row in rows] == [("f1", "maria", 1), ("f2", "b", 1), ("f2", "maria", 1)]
+    assert [tuple(row) for row in rows] == [("f1", "maria", 2), ("f2", "b", 2), ("f2", "maria", 2)]
 
 
 def test_a_refresh_leaves_no_journal_entry_and_can_be_cancelled(ledger: Ledger) -> None:
