@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gm_engine.clock import NS_PER_S
 from gm_engine.errors import InvalidInput
@@ -13,6 +13,9 @@ from gm_engine.records import Backup, BackupSchedule, FactDifference, Origin, Pu
 from gm_engine.search import Search
 from gm_engine.store.database import Ledger
 from gm_engine.store.settings import settings_under, write_setting
+
+if TYPE_CHECKING:
+    from gm_engine.life.purge import Purge
 
 _SCHEDULE = "backups"
 _MOST_H = 24 * 366
@@ -112,14 +115,17 @@ class Keeping:
         `block` it is refused from now on, known by its hash only. What else holds the text within something longer is
         left and named. Can be cancelled until the first row is gone. Raises `NotFound` when the store never held it.
         """
-        from gm_engine.life.purge import Purge
-
-        purge = Purge(
-            self._kept,
-            origin=self._keeper,
-            discard_indexes=self._keeper_search.discard_indexes,
-            progress=progress,
-        )
-        report = purge.run(text, containing=containing, block=block, cancel=cancel or CancelToken())
+        report = self._purge(progress).run(text, containing=containing, block=block, cancel=cancel or CancelToken())
         self._keeper_search.wake()
         return report
+
+    def finish_purges(self, *, progress: Progress = no_progress) -> PurgeReport | None:
+        """Ends purges that were interrupted or had to wait for another program; None when there is none."""
+        return self._purge(progress).finish()
+
+    def _purge(self, progress: Progress) -> Purge:
+        from gm_engine.life.purge import Purge
+
+        return Purge(
+            self._kept, origin=self._keeper, discard_indexes=self._keeper_search.discard_indexes, progress=progress
+        )

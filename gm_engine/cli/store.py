@@ -9,7 +9,7 @@ import click
 
 from gm_engine.cli.payloads import agent_payload, settings_payload, status_payload
 from gm_engine.cli.plain import plain
-from gm_engine.cli.session import Session, current, finish_index, shared_options
+from gm_engine.cli.session import Session, current, finish_index, origin, shared_options, with_embedding
 from gm_engine.errors import InvalidInput
 from gm_engine.proposals import ConsolidationCounters
 from gm_engine.records import BALANCED_WEIGHTS, AgentSummary, JsonValue, StoreStatus
@@ -104,24 +104,46 @@ def _status_lines(figures: StoreStatus, counters: ConsolidationCounters) -> Iter
 
 
 @click.command()
+@click.option("--vectors", is_flag=True, help="Also compare the vector index with exact answers; rebuild a wrong one.")
+@click.option("--repair", "repairing", is_flag=True, help="Put right what can be, then look again.")
 @click.pass_context
 @shared_options
-def doctor(context: click.Context) -> None:
-    """Check that the store is sound; exit code 1 when something is broken."""
-    from gm_engine.doctor import Verdict, examine
+def doctor(context: click.Context, *, vectors: bool, repairing: bool) -> None:
+    """Check that the store is sound; exit code 1 when something is broken.
+
+    Without --repair and --vectors nothing is changed. Repairs of what the journal keeps are entries in it and can be undone.
+    """
+    from gm_engine.doctor import Finding, Verdict, examine, repair
+    from gm_engine.doctor.vector_paths import examine_vector_paths
 
     session = current()
     session.require_store()
     with session.progress() as progress:
-        findings = examine(session.data_dir, progress=progress)
+        if repairing:
+            findings = repair(session.data_dir, origin=origin(), progress=progress)
+        else:
+            findings = examine(session.data_dir, progress=progress)
+        if vectors:
+            config = with_embedding(None)
+            findings += (examine_vector_paths(session.data_dir, config=config, origin=origin(), progress=progress),)
     is_sound = all(finding.verdict is not Verdict.BROKEN for finding in findings)
+
+    def line(finding: Finding) -> str:
+        offer = f" (--repair would {finding.repair})" if finding.repair else ""
+        return f"{finding.verdict:>8}  {finding.check}: {plain(finding.detail)}{offer}"
+
     payload: dict[str, JsonValue] = {
         "data_dir": str(session.data_dir),
         "sound": is_sound,
         "checks": [
-            {"name": finding.check, "verdict": str(finding.verdict), "detail": finding.detail} for finding in findings
+            {
+                "name": finding.check,
+                "verdict": str(finding.verdict),
+                "detail": finding.detail,
+                "repair": finding.repair,
+            }
+            for finding in findings
         ],
     }
-    lines = [f"{finding.verdict:>8}  {finding.check}: {plain(finding.detail)}" for finding in findings]
-    session.answer(payload, lines)
+    session.answer(payload, map(line, findings))
     context.exit(0 if is_sound else 1)

@@ -122,7 +122,7 @@ def _insert_rows(tx: Transaction, facts: Sequence[Fact], *, language: str) -> No
     connection.exec_driver_sql(_INSERT, rows)
     if refs:
         connection.exec_driver_sql("INSERT OR IGNORE INTO fact_refs(fact_id, kind, ref) VALUES (?, ?, ?)", refs)
-    _index_terms(connection, [(no, fact.text) for no, fact in enumerate(facts, first)], language=language)
+    index_terms(connection, [(no, fact.text) for no, fact in enumerate(facts, first)], language=language)
 
 
 def _row(fact: Fact) -> tuple[object, ...]:
@@ -145,7 +145,8 @@ def _row(fact: Fact) -> tuple[object, ...]:
     )
 
 
-def _index_terms(connection: Connection, texts: Sequence[tuple[int, str]], *, language: str) -> None:
+def index_terms(connection: Connection, texts: Sequence[tuple[int, str]], *, language: str) -> None:
+    """Writes the keyword index of facts, given by row number and text, that have none."""
     found = {no: text_terms(text, language) for no, text in texts}
     surfaces = {term.term: term.surface for terms in found.values() for term in terms}
     ids = _term_ids(connection, surfaces)
@@ -252,7 +253,7 @@ def remove_facts(connection: Connection, ids: Sequence[str]) -> None:
     connection.exec_driver_sql(
         f"DELETE FROM fact_terms WHERE fact_no IN (SELECT no FROM facts WHERE id {where})", these
     )
-    for table in ("fact_refs", "mentions"):
+    for table in ("fact_refs", "mentions", "extractions"):
         connection.exec_driver_sql(f"DELETE FROM {table} WHERE fact_id {where}", these)
     connection.exec_driver_sql(f"DELETE FROM facts WHERE id {where}", these)
 
