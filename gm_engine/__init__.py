@@ -94,6 +94,7 @@ from gm_engine.records import (
     SourceRef,
     StoreSettings,
     StoreStatus,
+    VectorExam,
     VectorStatus,
     effective_confidence,
 )
@@ -256,6 +257,7 @@ __all__ = [
     "StoreTooNew",
     "StoreUnavailable",
     "UndoConflict",
+    "VectorExam",
     "VectorStatus",
     "__version__",
     "batch_answer",

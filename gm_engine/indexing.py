@@ -21,13 +21,15 @@ from gm_engine.embedding.remote import RemoteEmbedder
 from gm_engine.errors import Cancelled, EmbeddingFailed, GrayMatterError, StoreBusy, VectorIndexFailed
 from gm_engine.hooks import tell
 from gm_engine.progress import CancelToken, Progress, no_progress
-from gm_engine.records import IndexProgress, VectorStatus
+from gm_engine.records import IndexProgress, VectorExam, VectorStatus
 from gm_engine.store.database import Ledger
 from gm_engine.store.settings import load_settings
 from gm_engine.store.vectors import VectorCounts, find_model, indexed_count, vector_counts
 from gm_engine.vectors.choice import FindEmbedder, ModelChoice
+from gm_engine.vectors.exam import examine_index, nothing_to_examine
 from gm_engine.vectors.feed import ChromaFeed
 from gm_engine.vectors.folders import remove_all
+from gm_engine.vectors.index import IndexUnavailable
 from gm_engine.vectors.planner import VectorPlanner
 
 LOCK_NAME = "indexer.lock"
@@ -218,6 +220,27 @@ class Indexer:
             left_s=counts.pending / speed if speed else None,
             error=self.error,
         )
+
+    def examine(self, *, progress: Progress, cancel: CancelToken) -> VectorExam:
+        """Brings the index up to date, and compares its answers with exact ones; a wrong index is built anew once.
+
+        Raises `StoreBusy` while another process owns the index, `VectorIndexFailed` when there is none to be had,
+        `Cancelled`, or what the ledger raises.
+        """
+        if self._feed is None or self.planner is None:
+            return nothing_to_examine("no embedding model is configured")
+        with self._stepping:
+            if not self._owns_index():
+                raise StoreBusy("Another process owns the vector index, or the store is read-only; close it first.")
+            with self._ledger.read() as connection:
+                self._choose_path(load_settings(connection).vector_path)
+                self.planner.table.refresh(connection)
+            if self.planner.vector_path == "exact":
+                return nothing_to_examine("the store asks for exact searches")
+            try:
+                return examine_index(self._ledger, self._feed, self.planner.table, progress=progress, cancel=cancel)
+            except IndexUnavailable as error:
+                raise VectorIndexFailed(f"The vector index cannot be examined: {error.message}.") from error
 
     def discard_indexes(self) -> bool:
         """Removes the vector indexes on disk, to be made anew; whether nothing is left of them.

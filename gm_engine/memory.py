@@ -40,6 +40,7 @@ from gm_engine.records import (
     RecallResult,
     StoreSettings,
     StoreStatus,
+    VectorExam,
     VectorStatus,
 )
 from gm_engine.search import RecallOptions, Search
@@ -91,6 +92,8 @@ class Memory(Curation, Keeping):
         self.blocked = Blocked(ledger, origin=origin)
         self._set_up_keeping(ledger, search=self._search, origin=origin)
         self._set_up_curation(ledger, config=config, origin=origin, search=self._search)
+        if config.extract_entities:
+            self._search.add_chores(self.graph)
 
     @classmethod
     def open(
@@ -518,6 +521,16 @@ class Memory(Curation, Keeping):
     def index_step(self, budget_s: float = 0.1) -> bool:
         """About `budget_s` seconds of embedding and indexing; whether there is more to do."""
         return self._search.index_step(budget_s)
+
+    def examine_vectors(self, *, progress: Progress = no_progress, cancel: CancelToken | None = None) -> VectorExam:
+        """Compares the vector index with exact answers; a wrong one is built anew, and if that does not help given up.
+
+        Raises `StoreBusy` while another process owns the index, `VectorIndexFailed` when it cannot be used at all.
+        """
+        exam = self._search.examine_vectors(progress=progress, cancel=cancel or CancelToken())
+        if exam.is_exact_now:
+            self.set_settings(replace(self.settings, vector_path="exact"))
+        return exam
 
     def index_progress(self) -> IndexProgress:
         """What `index_step` is at, by what this process knows: costs nothing, may be asked at every step."""

@@ -32,6 +32,7 @@ from gm_engine.records import (
     RecallResult,
     SignalWeights,
     StoreSettings,
+    VectorExam,
     VectorStatus,
 )
 from gm_engine.store.database import Ledger
@@ -82,7 +83,7 @@ class Search:
         self._ranker: Ranker | None = None
         self._indexer: Indexer | None = None
         self._known_settings: tuple[int, StoreSettings] | None = None
-        self._chores: Chores | None = None
+        self._chores: list[Chores] = []
 
     def recall(self, agent_id: str, query: str, options: RecallOptions) -> RecallResult:
         """See `Memory.recall`."""
@@ -203,14 +204,14 @@ class Search:
                     self._ledger,
                     embedder,
                     config=self._config,
-                    chores=self._chores,
+                    chores=_InTurn(self._chores),
                     find_embedder=lambda name: find_embedder(name, self._config, os.environ),
                 )
             return self._indexer
 
     def add_chores(self, chores: Chores) -> None:
-        """Work that is done in pieces after indexing, on the same thread or lane."""
-        self._chores = chores
+        """Work that is done in pieces after indexing, on the same thread or lane; what was added first comes first."""
+        self._chores.append(chores)
 
     def vector_table(self) -> VectorTable | None:
         """The vectors of the model in use; None where there is no model."""
@@ -246,6 +247,10 @@ class Search:
         """How far embedding and indexing are."""
         return self._loaded_indexer().status()
 
+    def examine_vectors(self, *, progress: Progress, cancel: CancelToken) -> VectorExam:
+        """See `Indexer.examine`."""
+        return self._loaded_indexer().examine(progress=progress, cancel=cancel)
+
     def index_progress(self) -> IndexProgress:
         """See `Memory.index_progress`."""
         return self._loaded_indexer().progress()
@@ -257,6 +262,16 @@ class Search:
                 self._indexer.close()
                 self._indexer = None
             self._ranker = None
+
+
+class _InTurn:
+    """Several chores as one: a later one has its turn when those before it have nothing to do."""
+
+    def __init__(self, chores: Sequence[Chores]) -> None:
+        self._chores = chores
+
+    def step(self, budget_s: float) -> bool:
+        return any(each.step(budget_s) for each in self._chores)
 
 
 def check_options(options: RecallOptions) -> None:

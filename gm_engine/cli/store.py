@@ -111,7 +111,8 @@ def _status_lines(figures: StoreStatus, counters: ConsolidationCounters) -> Iter
 def doctor(context: click.Context, *, vectors: bool, repairing: bool) -> None:
     """Check that the store is sound; exit code 1 when something is broken.
 
-    Without --repair and --vectors nothing is changed. Repairs of what the journal keeps are entries in it and can be undone.
+    Without --repair and --vectors nothing is changed. Repairs of what the journal keeps are entries in it and can be
+    undone.
     """
     from gm_engine.doctor import Finding, Verdict, examine, repair
     from gm_engine.doctor.vector_paths import examine_vector_paths

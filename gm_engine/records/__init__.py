@@ -66,6 +66,7 @@ from gm_engine.records.store import (
     Process,
     Skipped,
     StoreStatus,
+    VectorExam,
     VectorStatus,
 )
 
@@ -128,6 +129,7 @@ __all__ = [
     "Status",
     "StoreSettings",
     "StoreStatus",
+    "VectorExam",
     "VectorStatus",
     "Verdict",
     "Writer",

@@ -83,6 +83,27 @@ class VectorStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorExam:
+    """Both ways to search compared: `different` of `queries` searches for `depth` vectors gave another order.
+
+    `unsure` searches were left to the exact scan; `recall` is the share of the true nearest in the index's own first
+    `depth`. A difference has the index `rebuilt`, to search wider (`ef_search`); if that does not help,
+    `is_exact_now`: the store asks for exact searches from then on. No query was compared when `reason` says why.
+    """
+
+    vectors: int
+    queries: int
+    depth: int
+    different: int
+    unsure: int
+    recall: float
+    ef_search: int
+    rebuilt: bool = False
+    is_exact_now: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class IndexProgress:
     """What `index_step` is at in this process: `done` of `total` texts embedded, or vectors in the index."""
 

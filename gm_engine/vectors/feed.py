@@ -105,7 +105,7 @@ class ChromaFeed:
         lag = progress.total - progress.done
         return self._failures < _ATTEMPTS and lag > (MAX_BESIDE if self._table.size > SMALL_ROWS else 0)
 
-    def neighbours(self) -> OpenFolder | None:
+    def folder(self) -> OpenFolder | None:
         """The index that this process has open."""
         return self._open
 

@@ -25,7 +25,7 @@ MIN_ROWS = 16_384
 """Below, reading every vector takes no longer than two milliseconds."""
 
 DIRECTIONS = 96
-_STEP_ROWS = 2048  # outlined per search: the work is spread, no search waits for all of it
+_STEP_ROWS = 4096  # outlined per search: the work is spread, no search waits for all of it
 _SAMPLE_ROWS = 4096
 _PROBES = 4  # exact similarities looked at for the bound, per fact asked for
 _GATHER = 12  # a row read out of order costs as much as so many in order
@@ -35,11 +35,15 @@ _UNIT = 2.0**-24
 
 @dataclass(frozen=True, slots=True)
 class _Directions:
-    """`axes` has one column per direction; `skew` bounds |V'V - I|; `spread` what a float32 projection may be off."""
+    """`axes` has one column per direction; `skew` bounds |V'V - I|; `spread` what a float32 projection may be off.
+
+    `seen` rows were looked at to choose them.
+    """
 
     axes: Floats
     skew: float
     spread: float
+    seen: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,15 @@ class Outline:
         self._futile = max(0, self._futile - 1) if found is not None else self._futile + 1
         return found
 
+    def alive(self, query: NDArray[np.int16], similarity: int, size: int) -> NDArray[np.bool_] | None:
+        """For each of the first `size` rows whether its similarity may reach this one; None while that is not known."""
+        self._extend(size)
+        directions, state = self._directions, self._state
+        if directions is None or state.size < size or state.forgotten != self._table.forgotten:
+            return None
+        _, bounds = _bounds(directions, state, query)
+        return bounds[:size] >= _below(similarity)
+
     def _survivors(
         self,
         directions: _Directions,
@@ -101,8 +114,7 @@ class Outline:
         if len(nearest) < count:
             return None
         exact = self._table.dot(query, rows[nearest])
-        worst = np.partition(exact, len(exact) - count)[len(exact) - count]
-        alive = bounds >= np.nextafter(np.float32(worst), np.float32(-np.inf))
+        alive = bounds >= _below(int(np.partition(exact, len(exact) - count)[len(exact) - count]))
         alive[-1] = False
         if np.count_nonzero(alive) * _GATHER > state.size:
             return None
@@ -115,13 +127,14 @@ class Outline:
         if not self._lock.acquire(blocking=False):
             return
         try:
-            if self._directions is None:
-                self._directions = _main_directions(self._table, size, self._count)
-            forgotten = self._table.forgotten
-            state = self._state
-            if state.forgotten != forgotten:  # what was forgotten must not linger in an outline
+            directions, state, forgotten = self._directions, self._state, self._table.forgotten
+            outgrown = directions is not None and directions.seen < min(size, _SAMPLE_ROWS) // 4
+            if state.forgotten != forgotten or outgrown:  # what was forgotten must not linger in an outline
                 state = _State(0, (), (), 0.0, forgotten)
-            self._state = self._outlined(self._directions, state, min(size, state.size + _STEP_ROWS))
+            if directions is None or outgrown:
+                directions = _main_directions(self._table, size, self._count)
+            self._state = self._outlined(directions, state, min(size, state.size + _STEP_ROWS))
+            self._directions = directions
         finally:
             self._lock.release()
 
@@ -152,7 +165,7 @@ def _main_directions(table: VectorTable, size: int, count: int) -> _Directions:
     axes = np.ascontiguousarray(vectors[:, ::-1][:, : min(count, table.dims)], dtype=np.float32)
     wide = axes.astype(np.float64)
     skew = float(np.linalg.norm(wide.T @ wide - np.eye(wide.shape[1]))) + 1e-12
-    return _Directions(axes, skew, _gamma(table.dims) * float(np.linalg.norm(wide)))
+    return _Directions(axes, skew, _gamma(table.dims) * float(np.linalg.norm(wide)), len(sample))
 
 
 def _project(directions: _Directions, codes: Floats) -> tuple[Floats, Floats, float]:
@@ -194,3 +207,8 @@ def _bounds(directions: _Directions, state: _State, query: NDArray[np.int16]) ->
 def _gamma(terms: int) -> float:
     """The relative error of a float32 sum of so many products (Higham, Accuracy and Stability, section 3.1)."""
     return terms * _UNIT / (1 - terms * _UNIT)
+
+
+def _below(similarity: int) -> np.float32:
+    """The nearest float32 that is surely smaller."""
+    return np.float32(np.nextafter(np.float32(similarity), np.float32(-np.inf)))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gm_engine.vectors.exact import ExactIndex
 from gm_engine.vectors.index import IndexUnavailable, VectorHits, VectorPath
+from gm_engine.vectors.outline import Outline
 from gm_engine.vectors.prefix import MAX_BESIDE, Neighbours, PrefixIndex
 from gm_engine.vectors.table import VectorTable
 
@@ -25,13 +26,14 @@ class VectorPlanner:
     def __init__(self, table: VectorTable, *, vector_path: Literal["auto", "exact"] = "auto") -> None:
         self.table = table
         self.vector_path: Literal["auto", "exact"] = vector_path
-        self._exact = ExactIndex(table)
+        self._outline = Outline(table)
+        self._exact = ExactIndex(table, outline=self._outline)
         self._prefix: PrefixIndex | None = None
         self._absent = "the vector index is not open in this process"
 
     def attach(self, neighbours: Neighbours) -> None:
         """From now on `neighbours` may answer, until `detach`."""
-        self._prefix = PrefixIndex(self.table, neighbours)
+        self._prefix = PrefixIndex(self.table, neighbours, outline=self._outline)
 
     def detach(self, reason: str) -> None:
         """From now on the exact scan answers, for `reason`."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gm_engine.vectors.index import IndexUnavailable, VectorHits, VectorPath, ordered_hits
+from gm_engine.vectors.outline import Outline
 from gm_engine.vectors.table import VectorTable
 
 OVER_FETCH = 4
@@ -35,11 +36,15 @@ class PrefixIndex:
 
     A prefix of the neighbours is fetched and re-scored in integers. It is long enough once the last neighbour is
     strictly less similar than the last hit kept, by more than float32 can confuse; until then it is doubled.
+
+    A graph cannot prove that it saw every neighbour. Outlines can: each row that might be as near as the last hit kept,
+    and is not among the neighbours, is compared as well. Where these are too many, the index does not answer.
     """
 
-    def __init__(self, table: VectorTable, neighbours: Neighbours) -> None:
+    def __init__(self, table: VectorTable, neighbours: Neighbours, *, outline: Outline | None = None) -> None:
         self._table = table
         self._neighbours = neighbours
+        self._outline = outline or Outline(table)
         self.path: VectorPath = neighbours.path
 
     def lag(self) -> int:
@@ -67,10 +72,37 @@ class PrefixIndex:
             if asked == held:
                 return hits
             floor = similarity_near.min(initial=np.iinfo(np.int64).max)
-            if len(hits.order) == count and (count == 0 or hits.similarity[-1] > floor + margin):
+            if count == 0:
                 return hits
+            if len(hits.order) == count and hits.similarity[-1] > floor + margin:
+                missed = self._may_be_nearer(query, int(hits.similarity[-1]), near, beside, size=size)
+                if len(missed) == 0:
+                    return hits
+                beside = np.concatenate([beside, missed])
+                similarity, positions = self._eligible(query, near, beside, rows=rows, size=size)
+                return ordered_hits(similarity, positions, tie=tie, count=count, path=self.path)
             prefix *= 2
         raise IndexUnavailable("too many neighbours are not eligible or equally similar")
+
+    def _may_be_nearer(
+        self,
+        query: NDArray[np.int16],
+        similarity: int,
+        near: NDArray[np.int32],
+        beside: NDArray[np.int32],
+        *,
+        size: int,
+    ) -> NDArray[np.int32]:
+        """The rows that may have at least this similarity and are in neither list. Raises `IndexUnavailable`."""
+        alive = self._outline.alive(query, similarity, size)
+        if alive is None:
+            raise IndexUnavailable("the neighbours cannot be proven complete yet")
+        alive[near] = False
+        alive[beside] = False
+        missed = np.flatnonzero(alive).astype(np.int32)
+        if len(missed) > MAX_BESIDE:
+            raise IndexUnavailable("too many vectors may be as near as the neighbours")
+        return missed
 
     def _prefix(self, query: NDArray[np.int16], asked: int, size: int) -> NDArray[np.int32]:
         keys = self._neighbours.nearest(query, asked) if asked else []
