@@ -7,6 +7,7 @@ answer of a cancelled ticket is dropped, so a late one never overwrites a newer 
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
@@ -96,6 +97,7 @@ class EngineHost(QObject):
         self._poll_again = False
         self._polls = 0
         self._indexing = False
+        self._has_indexed = False
         self._index_in_flight = False
         self._closing = Event()
         self._task_threads: list[Thread] = []
@@ -154,6 +156,7 @@ class EngineHost(QObject):
     def start_indexing(self) -> None:
         """Lets the index lane work from now on; called after the first paint, because it may load Chroma."""
         self._indexing = True
+        gc.freeze()  # what start-up made stays: a full collection need not hold up the window to look at it
         self._wake_indexer()
 
     def close(self) -> None:
@@ -389,6 +392,9 @@ class EngineHost(QObject):
         self._index_in_flight = True
 
         def ended() -> None:
+            if not self._has_indexed:
+                self._has_indexed = True
+                gc.freeze()  # the same for what the vector index and the model brought
             if memory is self._memory:
                 self._index_in_flight = False
 
@@ -406,9 +412,7 @@ class EngineHost(QObject):
         def may_go_on() -> bool:
             return not self._closing.is_set() and memory is self._memory
 
-        index_all(
-            memory, may_go_on=may_go_on, is_busy=self._runs_tasks, pause=self._closing.wait, told=told, tell=tell
-        )
+        index_all(memory, may_go_on=may_go_on, is_busy=self._runs_tasks, pause=self._closing.wait, told=told, tell=tell)
 
     def _runs_tasks(self) -> bool:
         """Index lane: whether a task works; three threads that take turns would hold up the window."""
