@@ -151,6 +151,7 @@ def language_model_from(environ: Mapping[str, str]) -> LanguageModelConfig | Non
 class Config:
     """A caller's choices; None leaves a choice to the store's settings, then to the library's defaults.
 
+    New facts feed the knowledge graph by themselves where `extract_entities` (deterministic rules, nothing is sent).
     A cycle of consolidation starts by itself after a write where `async_consolidate` and a namespace holds
     `consolidate_threshold` facts; it applies the kinds in `auto_apply` and prunes with `auto_prune`. Hooks are called
     on the thread that met the error and must not raise. `on_recall` hears namespace, query and facts of each recall
@@ -166,6 +167,7 @@ class Config:
     confidence_weight: float | None = None
     vector_path: Literal["auto", "exact"] | None = None
     graph_hints: bool = False
+    extract_entities: bool = True
     consolidate_threshold: int = 20
     decay_half_life_h: float = 720.0
     async_consolidate: bool = True

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
+from time import monotonic
 from typing import TYPE_CHECKING
 
-from gm_engine.errors import InvalidInput, NotFound
+from gm_engine.errors import GrayMatterError, InvalidInput, NotFound
 from gm_engine.graph import analytics, dictionary, edit
 from gm_engine.graph.decay import HALF_LIFE_H, fade
 from gm_engine.graph.records import (
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from gm_engine.graph.feeding import Feeder
 
 NEAR_LIMIT = 300
+_PAUSE_S = 5.0
+_log = logging.getLogger(__name__)
 _RECEIPTS = "FROM edge_sources s{join} WHERE s.from_id = e.from_id AND s.to_id = e.to_id AND s.relation = e.relation"
 _STALE = (
     "SELECT from_id, to_id, relation FROM edges e WHERE"
@@ -48,6 +52,7 @@ class KnowledgeGraph(Graph):
         self._origin = origin
         self._loaded: Feeder | None = None
         self._loading = Lock()
+        self._pause_until = 0.0
 
     @property
     def _feeder(self) -> Feeder:
@@ -235,6 +240,17 @@ class KnowledgeGraph(Graph):
     def extract_step(self, budget_s: float = 0.1) -> bool:
         """About `budget_s` seconds of extraction; whether there is more to do."""
         return self._feeder.step(budget_s)
+
+    def step(self, budget_s: float) -> bool:
+        """`extract_step` for a background thread: an expected failure is logged and tried again a while later."""
+        if self._pause_until > monotonic():
+            return False
+        try:
+            return self.extract_step(budget_s)
+        except GrayMatterError as error:
+            self._pause_until = monotonic() + _PAUSE_S
+            _log.warning("extraction pauses: %s", error.message)
+            return False
 
     def fade(self, *, half_life_h: float = HALF_LIFE_H) -> int:
         """Lowers weights to what the age of the last mention leaves; how many changed. Bookkeeping."""

@@ -238,3 +238,13 @@ def test_what_fades_is_what_nobody_mentions(memory: Memory, tmp_path: Path) -> N
     memory.graph.extract()
     assert memory.graph.get("grace lin").weight == 1.0
     assert len(memory.fact_ids(FactQuery())) == 2
+
+
+def test_the_index_lane_feeds_the_graph_unless_told_not_to(tmp_path: Path) -> None:
+    for wanted in (True, False):
+        config = Config(embedding_mode=EmbeddingMode.KEYWORD_ONLY, extract_entities=wanted)
+        with Memory.open(tmp_path / str(wanted), clock=FrozenClock(), config=config, background=False) as memory:
+            memory.remember("ops", "Grace Lin met Tom Becker.")
+            while memory.index_step():
+                pass
+            assert len(memory.graph.entities()) == (2 if wanted else 0)
