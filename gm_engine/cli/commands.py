@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "consolidate": ("gm_engine.cli.consolidation:consolidate", "Run a cycle: fade, find duplicates, prune, report."),
     "inbox": ("gm_engine.cli.consolidation:inbox", "Decide on what consolidation and others propose."),
     "checkpoint": ("gm_engine.cli.checkpoints:checkpoint", "What agents saved to resume from: compare, review, restore."),
+    "kg": ("gm_engine.cli.kg:kg", "The knowledge graph: entities, links, extraction."),
     "journal": ("gm_engine.cli.history:journal", "What was written, by whom, newest first."),
     "diff": ("gm_engine.cli.moments:diff", "What became different between two moments."),
     "undo": ("gm_engine.cli.history:undo", "Undo a journal entry, or a whole group of them."),
