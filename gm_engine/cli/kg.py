@@ -375,7 +375,10 @@ def export(file: Path) -> None:
         sys.stdout.write(text)
         return
     file.write_text(text, encoding="utf-8", newline="\n")
-    current().answer({"file": str(file), "entries": len(entries)}, [f"wrote {len(entries):,} {'entry' if len(entries) == 1 else 'entries'}"])
+    current().answer(
+        {"file": str(file), "entries": len(entries)},
+        [f"wrote {len(entries):,} {'entry' if len(entries) == 1 else 'entries'}"],
+    )
 
 
 @dictionary.command("import")
