@@ -13,7 +13,7 @@ import filelock
 from gm_engine.store.vectors import Model
 from gm_engine.vectors import child
 from gm_engine.vectors.index import IndexUnavailable
-from gm_engine.vectors.places import lock_of, report_of
+from gm_engine.vectors.places import folder_of, lock_of, report_of
 
 _KILL_TIMEOUT_S = 10.0
 _TAIL_BYTES = 4096
@@ -21,10 +21,11 @@ _TAIL_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class BuildTarget:
-    """What is built: the model's vectors up to `through`, into the folder of `generation`."""
+    """What is built: the model's vectors up to `through`, into the folder of `generation`. `token` is like no other."""
 
     model: Model
     generation: int
+    token: str
     through: int
     ef_search: int
 
@@ -36,8 +37,11 @@ class BulkBuild:
         """Starts the child process. Raises `OSError` when that fails, or when the folder cannot be made."""
         self.target = target
         self._report = report_of(data_dir, target.generation)
-        self._report.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = filelock.FileLock(lock_of(data_dir, target.generation), timeout=0, thread_local=False)
+        # made here: whoever comes next takes another generation, even if the child process outlives this one
+        folder_of(data_dir, target.generation).mkdir(parents=True, exist_ok=True)
+        self._lock = filelock.FileLock(
+            lock_of(data_dir, target.generation, target.token), timeout=0, thread_local=False
+        )
         self._process: subprocess.Popen[bytes] | None = None
         try:
             self._lock.acquire()
@@ -54,6 +58,7 @@ class BulkBuild:
             child.BUILD,
             str(data_dir.absolute()),
             str(target.generation),
+            target.token,
             target.model.name,
             str(target.through),
             str(target.ef_search),

@@ -35,6 +35,9 @@ from gm_engine.vectors.planner import VectorPlanner
 from gm_engine.vectors.prefix import MAX_BESIDE
 from gm_engine.vectors.table import FORGOTTEN
 
+BULK_ROWS = MAX_BESIDE
+"""Vectors that are too many to be scanned beside an index: a child process builds one that has them."""
+
 SMALL_ROWS = 8192
 """Up to this size an index is filled in this process; one batch stays under the time that a window may stand still."""
 
@@ -103,7 +106,7 @@ class ChromaFeed:
         """Whether `fill_until` has something to do that it can do."""
         progress = self.progress()
         lag = progress.total - progress.done
-        return self._failures < _ATTEMPTS and lag > (MAX_BESIDE if self._table.size > SMALL_ROWS else 0)
+        return self._failures < _ATTEMPTS and lag > (BULK_ROWS if self._table.size > SMALL_ROWS else 0)
 
     def folder(self) -> OpenFolder | None:
         """The index that this process has open."""
@@ -128,7 +131,7 @@ class ChromaFeed:
             folder = self._taken(found)
         start = 0 if folder is None else self._table.rows_through(folder.index.applied_vec_seq)
         lag = self._table.size - start
-        if lag > MAX_BESIDE and self._can_build:
+        if lag > BULK_ROWS and self._can_build:
             return self._start_build(model)
         if folder is None:
             folder = self._taken(begin(self._ledger, self._table, model))
@@ -153,7 +156,8 @@ class ChromaFeed:
 
     def _start_build(self, model: Model) -> bool:
         generation, ef_search = next_generation(self._ledger, model)
-        target = BuildTarget(model, generation, self._table.vec_seq_of(self._table.size - 1), ef_search)
+        clock, through = self._ledger.clock, self._table.vec_seq_of(self._table.size - 1)
+        target = BuildTarget(model, generation, clock.new_id(clock.now_ns()), through, ef_search)
         try:
             self._build = BulkBuild(self._ledger.data_dir, target)
         except OSError as error:

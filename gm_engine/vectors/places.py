@@ -17,9 +17,9 @@ def mark_of(data_dir: Path, generation: int) -> Path:
     return data_dir / FOLDER / f"{generation}.in-use"
 
 
-def lock_of(data_dir: Path, generation: int) -> Path:
-    """Held by whoever lets a child process build the folder."""
-    return data_dir / FOLDER / f"{generation}.lock"
+def lock_of(data_dir: Path, generation: int, token: str) -> Path:
+    """Held by whoever lets a child process build the folder; the token is that of one build."""
+    return data_dir / FOLDER / f"{generation}.{token}.lock"
 
 
 def report_of(data_dir: Path, generation: int) -> Path:

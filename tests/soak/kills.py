@@ -20,8 +20,9 @@ from gm_engine.doctor import Verdict, examine
 from tests.soak.checks import Acknowledged, differences, lost, start
 from tests.soak.worker import embedder
 
-JOBS = ("write", "index")
-LONGEST_S = 1.5
+JOBS = {"write": 1.0, "index": 1.5, "build": 5.0}
+"""What is killed, and after how many seconds at the latest: a build needs some to begin."""
+
 _COMPARED_EVERY = 10
 
 
@@ -49,8 +50,9 @@ def run(folder: Path, count: int, seed: int) -> Outcome:
     missing: list[str] = []
     different: list[str] = []
     for number in range(count):
-        worker = start(store, JOBS[number % len(JOBS)], rng.randrange(1 << 30), errors=errors)
-        time.sleep(rng.uniform(0.0, LONGEST_S))
+        job, longest_s = [*JOBS.items()][number % len(JOBS)]
+        worker = start(store, job, rng.randrange(1 << 30), errors=errors)
+        time.sleep(rng.uniform(0.0, longest_s))
         worker.kill()
         assert worker.stdout is not None
         assert worker.stdin is not None
@@ -72,8 +74,9 @@ def _unsound(store: Path) -> list[str]:
         deadline = time.monotonic() + 120
         while memory.index_step(0.5) and time.monotonic() < deadline:
             pass
-        vectors = memory.status().vectors
+        vectors, exam = memory.status().vectors, memory.examine_vectors()
         found = [] if vectors.pending == 0 else [f"{vectors.pending} texts are without a vector"]
+        found += [f"the vector index differs: {exam}"] if exam.different or exam.rebuilt or exam.reason else []
     return found + [str(finding) for finding in examine(store) if finding.verdict is Verdict.BROKEN]
 
 

@@ -3,8 +3,8 @@
     python -m tests.soak.worker STORE JOB SEED
 
 A line `ready` comes first, then one line per acknowledged write: `kept ID`, `retired ID`, `revised OLD NEW`. A job
-`mixed` ends when a line arrives on standard input and then answers the fixed queries as `answer JSON`; the jobs `write`
-and `index` go on until they are killed. Anything unexpected ends the process with its traceback.
+`mixed` ends when a line arrives on standard input and then answers the fixed queries as `answer JSON`; the jobs
+`write`, `index` and `build` go on until they are killed. Anything unexpected ends the process with its traceback.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 from gm_engine import FactChanged, Memory, NotFound, Origin, StoreBusy
+from gm_engine.vectors import feed
 from tests.fakes.embedder import ScriptedEmbedder
 
 DIMS = 48
@@ -135,6 +136,20 @@ def index(memory: Memory, seed: int) -> None:
         memory.index_step(0.2)
 
 
+def build(memory: Memory, seed: int) -> None:
+    """Writes, and has large indexes built by child processes until killed; fifty vectors are many here."""
+    feed.BULK_ROWS, feed.SMALL_ROWS = 50, 60
+    writer = Writer(memory, seed)
+    while True:
+        for _ in range(30):
+            writer.step()
+        memory.wait_for_embeddings()
+        for _ in range(40):
+            if not memory.index_step(0.1):
+                break
+            writer.step()
+
+
 def main(arguments: list[str]) -> int:
     """Opens the store and does the job."""
     store, job, seed = arguments
@@ -144,7 +159,7 @@ def main(arguments: list[str]) -> int:
     ) as memory:
         memory.recall(AGENTS[0], "warm", preview=True)
         say("ready")
-        {"mixed": mixed, "write": write, "index": index}[job](memory, int(seed))
+        {"mixed": mixed, "write": write, "index": index, "build": build}[job](memory, int(seed))
     return 0
 
 

@@ -26,7 +26,7 @@ Open = Callable[[], Memory]
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     """Opens a store for which ten vectors are many."""
-    monkeypatch.setattr(feed, "MAX_BESIDE", 10)
+    monkeypatch.setattr(feed, "BULK_ROWS", 10)
     monkeypatch.setattr(feed, "SMALL_ROWS", 20)
     opened: list[Memory] = []
 
@@ -147,13 +147,13 @@ def test_a_builder_whose_starter_is_gone_stops(store: Open, tmp_path: Path, caps
     memory = store()
     fill(memory, 30)
     (tmp_path / "vectors").mkdir()
-    arguments = [str(tmp_path), "7", "scripted", "1000", str(EF_SEARCH)]
+    arguments = [str(tmp_path), "7", "token", "scripted", "1000", str(EF_SEARCH)]
     assert bulk_child.main(arguments) == 1
     assert "whoever asked for the build is gone" in capsys.readouterr().out
 
 
 def test_a_builder_says_what_is_wrong(tmp_path: Path) -> None:
-    target = BuildTarget(Model(1, "nobody", 8), generation=3, through=9, ef_search=100)
+    target = BuildTarget(Model(1, "nobody", 8), generation=3, token="T", through=9, ef_search=100)
     build = BulkBuild(tmp_path / "nowhere", target)
     while not build.wait(60):
         pytest.fail("the builder never ends")
@@ -162,7 +162,7 @@ def test_a_builder_says_what_is_wrong(tmp_path: Path) -> None:
     build.stop()
     build.stop()
     assert not report_of(tmp_path / "nowhere", 3).exists()
-    assert not lock_of(tmp_path / "nowhere", 3).exists()
+    assert not lock_of(tmp_path / "nowhere", 3, "T").exists()
 
 
 def test_a_frozen_program_starts_itself(monkeypatch: pytest.MonkeyPatch) -> None:
