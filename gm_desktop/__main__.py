@@ -8,12 +8,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+CHILD_FLAG = "--graymatter-child"  # gm_engine.vectors.child.FLAG
 SWITCH_INTERVAL_S = 0.001  # the GUI thread gets the interpreter back sooner while a lane computes
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the desktop until its window is closed; returns the exit code."""
-    options = _parser().parse_args(argv)
+    given = list(sys.argv[1:] if argv is None else argv)
+    if given[:1] == [CHILD_FLAG]:
+        from gm_engine.vectors import child  # a frozen program has no interpreter: it starts itself
+
+        return child.run(given) if child.is_child(given) else 2
+    options = _parser().parse_args(given)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads wait for each other longer than one scan takes
     if options.screenshots is not None:
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")

@@ -91,6 +91,8 @@ def status_payload(status: StoreStatus, counters: ConsolidationCounters) -> dict
             "pending": status.vectors.pending,
             "chroma": status.vectors.chroma,
             "path": status.vectors.path,
+            "answering": status.vectors.answering,
+            "error": status.vectors.error,
         },
         "consolidations": {"cycles": counters.cycles, "facts": counters.consumed},
     }

@@ -83,7 +83,7 @@ def test_the_environment_names_the_store_unless_an_option_does(
 def test_status_has_the_promised_shape(store: Path) -> None:
     status = run("status", "--json", "--data-dir", store).json
     assert list(status) == ["data_dir", "agents", "checkpoints", "entities", "edges", "vectors", "consolidations"]
-    assert list(status["vectors"]) == ["model", "embedded", "pending", "chroma", "path"]
+    assert list(status["vectors"]) == ["model", "embedded", "pending", "chroma", "path", "answering", "error"]
     assert status["vectors"]["pending"] == 4
     assert status["consolidations"] == {"cycles": 0, "facts": 0}
     assert status["data_dir"] == str(store)
