@@ -8,6 +8,7 @@ from typing import Unpack
 
 from gm_engine.clock import format_ns
 from gm_engine.errors import AsOfUnsupported, InvalidInput, NotFound
+from gm_engine.graph.knowledge import KnowledgeGraph
 from gm_engine.life.difference import differences
 from gm_engine.records import (
     AgentSummary,
@@ -25,7 +26,6 @@ from gm_engine.search import RecallOptions, Search
 from gm_engine.store import listing
 from gm_engine.store.checkpoints import Checkpoints
 from gm_engine.store.database import Ledger
-from gm_engine.store.entities import Graph
 from gm_engine.store.facts import load_facts
 from gm_engine.store.lineage import lineage
 from gm_engine.store.past import PastLedger, moment
@@ -46,7 +46,7 @@ class MemoryView:
         self._present = ledger
         self._search = search
         self._ledger = PastLedger(ledger, seq=self.seq, as_of_ns=self.at_ns)
-        self.graph = Graph(self._ledger)
+        self.graph = KnowledgeGraph(self._ledger, origin=Origin("library"))
         self.checkpoints = Checkpoints(self._ledger, origin=Origin("library"))
 
     def close(self) -> None:

@@ -234,6 +234,9 @@ def _make_views(connection: Connection, kind: _Kind) -> None:
         )
 
 
+_LATER_FACTS = "SELECT id FROM temp.hidden_facts EXCEPT SELECT id FROM temp.past_facts"
+
+
 def _make_view(
     connection: Connection, kind: _Kind, *, table: str, columns: Sequence[str], types: Sequence[str], key: str
 ) -> None:
@@ -244,12 +247,14 @@ def _make_view(
     names = ", ".join(columns)
     typed = ", ".join(f"{name} {type_}" for name, type_ in zip(columns, types, strict=True))
     row = ", ".join(kind.key)
+    # receipts that more facts added are not journalled: those of later facts are left out
+    later = f" AND fact_id NOT IN ({_LATER_FACTS})" if "fact_id" in columns else ""
     connection.exec_driver_sql(f"DROP VIEW IF EXISTS temp.{table}")
     connection.exec_driver_sql(f"DROP TABLE IF EXISTS temp.past_{table}")
     connection.exec_driver_sql(f"CREATE TEMP TABLE past_{table}({typed}, PRIMARY KEY({key})) WITHOUT ROWID")
     connection.exec_driver_sql(
         f"CREATE TEMP VIEW {table} AS SELECT {names} FROM main.{table}"
-        f" WHERE {row if len(kind.key) == 1 else f'({row})'} NOT IN (SELECT {row} FROM temp.hidden_{kind.table})"
+        f" WHERE {row if len(kind.key) == 1 else f'({row})'} NOT IN (SELECT {row} FROM temp.hidden_{kind.table}){later}"
         f" UNION ALL SELECT {names} FROM temp.past_{table}"
     )
 
