@@ -41,10 +41,14 @@ class PrefixIndex:
     and is not among the neighbours, is compared as well. Where these are too many, the index does not answer.
     """
 
-    def __init__(self, table: VectorTable, neighbours: Neighbours, *, outline: Outline | None = None) -> None:
+    def __init__(
+        self, table: VectorTable, neighbours: Neighbours, *, outline: Outline | None = None, proves: bool = True
+    ) -> None:
+        """`proves` False leaves the proof out: that is how the index itself is judged."""
         self._table = table
         self._neighbours = neighbours
         self._outline = outline or Outline(table)
+        self._proves = proves
         self.path: VectorPath = neighbours.path
 
     def lag(self) -> int:
@@ -72,9 +76,9 @@ class PrefixIndex:
             if asked == held:
                 return hits
             floor = similarity_near.min(initial=np.iinfo(np.int64).max)
-            if count == 0:
-                return hits
-            if len(hits.order) == count and hits.similarity[-1] > floor + margin:
+            if len(hits.order) == count and (count == 0 or hits.similarity[-1] > floor + margin):
+                if not self._proves or count == 0:
+                    return hits
                 missed = self._may_be_nearer(query, int(hits.similarity[-1]), near, beside, size=size)
                 if len(missed) == 0:
                     return hits

@@ -12,6 +12,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 from time import monotonic
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,7 +145,7 @@ class GivenVectors:
         self._real = MiniLM()
         self.model = self._real.model
         self.dims = self._real.dims
-        self._rows = dict(zip(texts, vectors, strict=True))
+        self._rows = dict(zip((normalize("NFC", text) for text in texts), vectors, strict=True))
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One normalised row per text."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,11 +42,17 @@ def brute_force(
 
 
 class ListedNeighbours:
-    """`Neighbours` over codes, in float32, in the order that rounding gives; may hold fewer rows than the table."""
+    """`Neighbours` over codes, in float32, in the order that rounding gives; may hold fewer rows than the table.
+
+    It misses the `hidden` rows, as a graph may.
+    """
 
     path: VectorPath = "chroma"
 
-    def __init__(self, codes: NDArray[np.int16], *, applied_vec_seq: int) -> None:
+    def __init__(
+        self, codes: NDArray[np.int16], *, applied_vec_seq: int, hidden: Collection[int] = frozenset()
+    ) -> None:
+        self._hidden = hidden
         self._vectors = codes.astype(np.float32) / np.float32(32767)
         self.applied_vec_seq = applied_vec_seq
         self.asked: list[int] = []
@@ -57,7 +63,8 @@ class ListedNeighbours:
             raise IndexUnavailable("broken on purpose")
         self.asked.append(count)
         scores = self._vectors @ (query.astype(np.float32) / np.float32(32767))
-        return [key_of(int(row)) for row in np.argsort(-scores, kind="stable")[:count]]
+        found = [row for row in np.argsort(-scores, kind="stable").tolist() if row not in self._hidden]
+        return [key_of(row) for row in found[:count]]
 
     def count(self) -> int:
         return len(self._vectors)
