@@ -27,6 +27,7 @@ _RARE_UNTIL = 25
 _BUCKET = 24
 _WINDOW = 3
 _CHUNK = 400
+_FRAMES_AT_ONCE = 4_000
 _SHORT_TEXT = 5
 
 
@@ -85,14 +86,14 @@ def find_candidates(
     """
     count = len(readings)
     codes: list[NDArray[np.int64]] = []
-    series, series_count, framed = _framed_pairs(readings)
+    series, series_count, framed = yield from _framed_pairs(readings)
     codes.append(_codes(framed, count))
-    yield count, count, "comparing wordings"
     rare = yield from _rare_word_pairs(readings, fresh)
     codes.append(_codes(rare, count))
     if vectors is not None:
         left, right = yield from close_pairs(vectors, floor=VECTOR_FLOOR, fresh=fresh)
         codes.append(left * count + right)
+    yield count, count, "comparing wordings"
     unique = np.unique(np.concatenate(codes)) if count else np.empty(0, np.int64)
     left, right = unique // max(count, 1), unique % max(count, 1)
     hard = np.array([reading.hard for reading in readings], np.int64)
@@ -106,7 +107,7 @@ def _codes(pairs: Iterable[tuple[int, int]], count: int) -> NDArray[np.int64]:
     return np.fromiter((min(a, b) * count + max(a, b) for a, b in pairs if a != b), np.int64)
 
 
-def _framed_pairs(readings: Sequence[Reading]) -> tuple[NDArray[np.int64], int, list[tuple[int, int]]]:
+def _framed_pairs(readings: Sequence[Reading]) -> Steps[tuple[NDArray[np.int64], int, list[tuple[int, int]]]]:
     """Pairs with the same sentence but for numbers and negations, and the sets that are a series."""
     frames: dict[int, list[int]] = defaultdict(list)
     wholes: dict[int, list[int]] = defaultdict(list)
@@ -114,14 +115,19 @@ def _framed_pairs(readings: Sequence[Reading]) -> tuple[NDArray[np.int64], int, 
         if reading.tokens:
             frames[reading.frame].append(n)
             wholes[reading.whole].append(n)
-    pairs = [pair for members in wholes.values() for pair in _bounded(members)]
+    yield 0, len(readings), "comparing wordings"
+    pairs = [pair for members in wholes.values() if len(members) > 1 for pair in _bounded(members)]
     series = np.full(len(readings), -1, np.int64)
     series_count = 0
-    for members in frames.values():
+    for done, members in enumerate(frames.values()):
+        if done % _FRAMES_AT_ONCE == 0:
+            yield done, len(frames), "comparing wordings"
+        if len(members) == 1:
+            continue
         if len({readings[n].whole for n in members}) >= SERIES_FROM:
             series[members] = series_count
             series_count += 1
-        elif len(members) > 1:
+        else:
             pairs.extend(_bounded(members))
     return series, series_count, pairs
 
@@ -136,14 +142,20 @@ def _bounded(members: Sequence[int]) -> Iterable[tuple[int, int]]:
 
 def _rare_word_pairs(readings: Sequence[Reading], fresh: NDArray[np.bool_] | None) -> Steps[list[tuple[int, int]]]:
     """Pairs that share two rare words, or one where a text is short."""
-    words = [_words(reading.tokens) for reading in readings]
-    frequency = Counter(word for found in words for word in found)
-    yield 0, len(readings), "comparing wordings"
+    words: list[frozenset[str]] = []
+    frequency: Counter[str] = Counter()
+    for n, reading in enumerate(readings):
+        words.append(_words(reading.tokens))
+        frequency.update(words[-1])
+        if n % _CHUNK == 0:
+            yield n, len(readings), "comparing wordings"
     holders: dict[str, list[int]] = defaultdict(list)
     for n, found in enumerate(words):
         rare = sorted((frequency[word], word) for word in found if 2 <= frequency[word] <= _RARE_UNTIL)
         for _, word in rare[:_RARE_WORDS]:
             holders[word].append(n)
+        if n % _CHUNK == 0:
+            yield n, len(readings), "comparing wordings"
     shared: Counter[tuple[int, int]] = Counter()
     for done, members in enumerate(holders.values()):
         if fresh is None:

@@ -81,16 +81,22 @@ class Cycle:
     def steps(self) -> Steps[CycleReport]:
         """Runs the cycle. Raises what the ledger raises; a failing language model is an error in the report."""
         plan = self._plan
-        decayed_count = yield from self._decay()
+        weights = self._retentions()
+        yield 0, None, "fading"
+        decayed_count = yield from self._decay(weights)
         seq = self._ledger.last_seq()
         with self._ledger.read() as connection:
             since = rows.consolidated_seq(connection, plan.agent_id) if plan.automatic else 0
             facts = rows.live_facts(connection, plan.agent_id)
             decisions = Dismissals(dismissed(connection, plan.agent_id))
-            if self._vectors is not None:
+        yield 0, len(facts), "reading texts"
+        if self._vectors is not None:
+            with self._ledger.read() as connection:
                 self._vectors.refresh(connection)
-        gone = self._faded(decisions)
-        staying = [fact for fact in facts if fact.id not in set(gone.leaving)]
+        yield 0, len(facts), "reading texts"
+        gone = self._faded(weights, decisions)
+        leaving = frozenset(gone.leaving)
+        staying = [fact for fact in facts if fact.id not in leaving]
         found, series = yield from self._find(staying, decisions, since)
         found += self._summary(staying, decisions)
         found += self._prune_proposal(gone.held_back)
@@ -118,8 +124,8 @@ class Cycle:
 
     # --- decay and pruning -----------------------------------------------------------------------------------------
 
-    def _decay(self) -> Steps[int]:
-        lowered = fading(self._retentions(), self._now_ns, half_life_h=self._plan.half_life_h)
+    def _decay(self, weights: Sequence[Retention]) -> Steps[int]:
+        lowered = fading(weights, self._now_ns, half_life_h=self._plan.half_life_h)
         if not self._plan.dry_run:
             for start in range(0, len(lowered), 4 * _CHUNK):
                 with self._ledger.bookkeep() as connection:
@@ -131,9 +137,8 @@ class Cycle:
         with self._ledger.read() as connection:
             return rows.retentions(connection, self._plan.agent_id)
 
-    def _faded(self, decisions: Dismissals) -> Faded:
+    def _faded(self, facts: Sequence[Retention], decisions: Dismissals) -> Faded:
         """All of it is held back where pruning is not allowed, or would take most of what lives in the namespace."""
-        facts = self._retentions()
         gone = faded(facts, self._now_ns, half_life_h=self._plan.half_life_h)
         with self._ledger.read() as connection:
             keys = rows.text_keys(connection, [fact.id for fact in gone])
@@ -182,6 +187,7 @@ class Cycle:
         found = exact_proposals(facts, groups, agent_id=agent_id, dismissed=decisions)
         firsts = [facts[members[0]] for members in groups]
         readings = yield from read_texts([fact.text for fact in firsts])
+        yield 0, len(firsts), "comparing meanings"
         vectors = self._codes(firsts)
         fresh = np.array([fact.version > since for fact in firsts], np.bool_) if since else None
         candidates = yield from find_candidates(readings, vectors, fresh)
