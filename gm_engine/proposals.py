@@ -12,7 +12,17 @@ from typing import Literal, get_args
 from gm_engine.records import JsonValue
 
 ProposalKind = Literal[
-    "exact_duplicate", "near_duplicate", "contradiction", "summary", "prune", "write", "revise", "retire"
+    "exact_duplicate",
+    "near_duplicate",
+    "contradiction",
+    "summary",
+    "prune",
+    "write",
+    "revise",
+    "retire",
+    "label",
+    "pin",
+    "link",
 ]
 ProposalSource = Literal["consolidation", "vault", "review"]
 ProposalState = Literal["open", "later", "accepted", "rejected", "never", "withdrawn"]
@@ -98,6 +108,19 @@ class InboxCount:
     kind: ProposalKind
     state: ProposalState
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class InboxRefresh:
+    """What bringing the inbox up to date did: proposals that came, those withdrawn, and how many wait already.
+
+    `rejected` are same keys of the wanted ones that a person turned down before.
+    """
+
+    added: tuple[Proposal, ...] = ()
+    withdrawn: tuple[Proposal, ...] = ()
+    waiting: int = 0
+    rejected: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

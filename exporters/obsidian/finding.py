@@ -18,10 +18,12 @@ _EVERY = 64
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The notes by `mem_id`, and further files that carry an id found already (conflict copies): (path, id)."""
+    """The notes by `mem_id`, further files that carry an id found already (conflict copies): (path, id), and the notes
+    in the folder that are nobody's but a person's."""
 
     notes: Mapping[str, Present]
     doubles: tuple[tuple[str, str], ...]
+    strangers: tuple[str, ...] = ()
 
 
 def find_notes(
@@ -43,19 +45,21 @@ def find_notes(
             notes[key] = Present(path, stamp, path in scan.read_only)
             claimed.add(path)
     doubles: list[tuple[str, str]] = []
+    strangers: list[str] = []
     unknown = [path for path in scan.files if path not in claimed and path_key(path).endswith(NOTE_SUFFIX)]
     for number, path in enumerate(sorted(unknown, key=lambda path: (len(path), path))):
         if number % _EVERY == 0:
             cancel.check()
         found = note_id(folder.read(path, HEAD_BYTES) or b"")
         if found is None:
+            strangers.append(path)
             continue
         if found in notes:
             doubles.append((path, found))
         else:
             notes[found] = Present(path, scan.files[path], path in scan.read_only)
     _find_moved_out(folder, manifest, notes, cancel=cancel)
-    return Found(notes, tuple(doubles))
+    return Found(notes, tuple(doubles), tuple(strangers))
 
 
 def _carries(folder: Folder, path: str, stamp: Stamp, key: str) -> bool:

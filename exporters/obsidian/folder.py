@@ -137,15 +137,28 @@ class Folder:
 
     def discard(self, path: str) -> None:
         """Moves a file to the vault's `.trash`, under a free name there; nothing is deleted."""
+        target = self._free_in_trash(path)
+        with _clear_errors(str(target.relative_to(self.vault))):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (self.root / path).rename(target)
+
+    def keep_copy(self, path: str) -> None:
+        """Puts a copy of a file into the vault's `.trash`, under a free name there."""
+        target = self._free_in_trash(path)
+        data = self.read(path)
+        with _clear_errors(str(target.relative_to(self.vault))):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _write_new(target, data or b"", mode=None)
+        self._written.append(target)
+
+    def _free_in_trash(self, path: str) -> Path:
         relative = PurePosixPath(self.name, path)
         target = self.vault / TRASH / relative
         number = 0
         while os.path.lexists(target):
             number += 1
             target = (self.vault / TRASH / relative).with_name(f"{relative.stem} {number}{relative.suffix}")
-        with _clear_errors(f"{TRASH}/{relative}"):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            (self.root / path).rename(target)
+        return target
 
     def sync(self) -> None:
         """Brings everything written so far to the disk."""

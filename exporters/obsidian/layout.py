@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -91,18 +91,26 @@ def in_vault(folder: str, path: str) -> str:
 
 
 def lay_out(
-    contents: Contents, manifest: Manifest, *, folder: str, present: Mapping[str, str], taken: Iterable[str]
+    contents: Contents,
+    manifest: Manifest,
+    *,
+    folder: str,
+    present: Mapping[str, str],
+    taken: Iterable[str],
+    without: Collection[str] = (),
 ) -> Layout:
     """Gives every note its place.
 
     `present` maps the ids of notes found in the vault to their paths, `taken` are all files in the folder. A note that
     is where the manifest says follows its title when that changed; one that a person moved stays. Retired facts keep
-    a place only where they have a note already.
+    a place only where they have a note already. The ids in `without` get none.
     """
     layout = Layout(folder)
     book = PathBook(taken, room=MAX_PATH_CHARS - len(folder) - 1)
     _name_agents(layout, contents, manifest)
     for key, directory, name, title in _titles(contents, layout, present):
+        if key in without:
+            continue
         wanted = book.wanted(directory, name)
         path = present.get(key)
         if path is None:

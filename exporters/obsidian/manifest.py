@@ -21,6 +21,17 @@ _VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
+class Base:
+    """What a fact's note said when it was written: the hash of its text, label and pin, and a mark of 8 digits for each
+    further line of the managed block."""
+
+    text: str
+    confidence: str
+    pinned: bool
+    lines: str
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One published note. Hashes are hexadecimal.
 
@@ -28,7 +39,8 @@ class Entry:
     `wanted` is the path without number and extension that the title asked for; empty: a person chose the place. `seq`
     is the journal seq of the state shown (0 where a note shows many records). `content` is the hash of the whole file
     as last written or accepted, `managed` that of the part we own, `shown` that of all that we put into the note, the
-    shared lists included. `alone` says that the file held nothing else: nobody had added anything.
+    shared lists included. `alone` says that the file held nothing else: nobody had added anything. `base` is there for
+    notes of facts.
     """
 
     path: str
@@ -38,6 +50,7 @@ class Entry:
     managed: str
     shown: str
     alone: bool
+    base: Base | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +85,7 @@ class Manifest:
     def dump(self, seq: int) -> bytes:
         """The manifest as JSON, one note a line, the same bytes for the same content. `seq` is the store's last."""
         notes = ",\n".join(
-            json.dumps({"id": key, **asdict(entry)}, ensure_ascii=False) for key, entry in sorted(self.notes.items())
+            json.dumps(_entry_record(key, entry), ensure_ascii=False) for key, entry in sorted(self.notes.items())
         )
         agents = {key: asdict(names) for key, names in sorted(self.agents.items())}
         record = {"version": _VERSION, "seq": seq, "complete": self.complete, "agents": agents}
@@ -91,12 +104,34 @@ def load_manifest(data: bytes | None) -> Manifest:
         raise PublishRefused("The vault was published by a newer program. Update this one first.", version=version)
     try:
         return Manifest(
-            notes={note.pop("id"): Entry(**note) for note in record.get("notes", [])},
+            notes={note.pop("id"): _entry(note) for note in record.get("notes", [])},
             agents={key: AgentNames(**names) for key, names in record.get("agents", {}).items()},
             complete=str(record.get("complete", "")),
         )
     except (TypeError, KeyError, AttributeError):
         return Manifest()
+
+
+def _entry_record(key: str, entry: Entry) -> dict[str, object]:
+    record: dict[str, object] = {
+        "id": key,
+        "path": entry.path,
+        "wanted": entry.wanted,
+        "seq": entry.seq,
+        "content": entry.content,
+        "managed": entry.managed,
+        "shown": entry.shown,
+        "alone": entry.alone,
+    }
+    base = entry.base
+    if base is not None:
+        record["base"] = [base.text, base.confidence, base.pinned, base.lines]
+    return record
+
+
+def _entry(record: dict[str, Any]) -> Entry:
+    base = record.pop("base", None)
+    return Entry(**record, base=None if base is None else Base(*base))
 
 
 def dump_files(stamps: Mapping[str, Stamp]) -> bytes:

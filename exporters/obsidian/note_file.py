@@ -75,6 +75,19 @@ def take_apart(data: bytes) -> NoteFile:
     )
 
 
+def split_head(data: bytes) -> tuple[str, str]:
+    """The frontmatter (empty when there is none) and the body of any note, with `\\n` line ends.
+
+    Raises `NoteUnreadable`.
+    """
+    try:
+        text = _unix(data.decode().removeprefix(_BOM))
+    except UnicodeDecodeError as error:
+        raise NoteUnreadable("it is not UTF-8 text") from error
+    head = _FRONTMATTER.match(text)
+    return ("", text) if head is None else (head[1], text[head.end() :])
+
+
 def _unix(text: str) -> str:
     return text.replace("\r\n", "\n")
 

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from exporters.obsidian.contents import Contents
+from exporters.obsidian.edits import base_of
 from exporters.obsidian.frontmatter import Moment, Properties, Value, write
 from exporters.obsidian.layout import ENTITY_TAG, Layout, Place, agent_key, entity_key, entity_title, fact_key
+from exporters.obsidian.manifest import Base
 from exporters.obsidian.names import tag_part, title_of
 from exporters.obsidian.note_file import BEGIN, end_marker, seal_of, short_hash
 from exporters.obsidian.text import block_id, inline, is_unsafe, quote, visible
@@ -45,6 +47,11 @@ class Note:
     properties: Properties
     block: str
     seal: str
+    fact: Fact | None = None
+
+    def base(self) -> Base | None:
+        """What a later comparison needs to know of it; None where it is no fact's note."""
+        return None if self.fact is None else base_of(self.fact, self.block, self.properties)
 
     @property
     def shown(self) -> str:
@@ -76,7 +83,9 @@ class Renderer:
         if link is not None:
             return link
         fact = self.contents.facts.get(fact_id)
-        return f"fact {inline(fact_id, 40)}" if fact is None else f"“{inline(fact.text)}” (retired)"
+        if fact is None:
+            return f"fact {inline(fact_id, 40)}"
+        return f"“{inline(fact.text)}”{' (retired)' if fact.is_superseded else ''}"
 
     def entity_link(self, entity_id: str) -> str:
         """A link to an entity, or its id as plain text where the node is missing."""
@@ -116,7 +125,7 @@ class Renderer:
         parts += section("Relations", map(self._relation, self.contents.edges_from_fact.get(fact.id, ())))
         parts += section("Supersedes", map(self._replaced, self.contents.replaced.get(fact.id, ())))
         key = fact_key(fact.id)
-        return self.note(key, fact.version, values, parts, agent_id=fact.agent_id)
+        return self.note(key, fact.version, values, parts, agent_id=fact.agent_id, fact=fact)
 
     def _retired(self, fact: Fact) -> str:
         if fact.superseded_by in self.contents.facts:
@@ -168,6 +177,7 @@ class Renderer:
         *,
         agent_id: str | None = None,
         tags: tuple[str, ...] = (),
+        fact: Fact | None = None,
     ) -> Note:
         """A note of `values` and `parts` at its place, tagged for its agent where it has one."""
         place = self.layout.places[key]
@@ -175,7 +185,7 @@ class Renderer:
             tags = (self.agent_tag(agent_id), *tags)
         properties = Properties(values, aliases=(alias_of(place.title),), tags=(TAG, *tags))
         block = "\n" + "\n\n".join(parts) + "\n\n"
-        return Note(key, place, seq, properties, block, seal_of(properties.plain_values(), block))
+        return Note(key, place, seq, properties, block, seal_of(properties.plain_values(), block), fact)
 
 
 def section(title: str, lines: Iterable[str]) -> list[str]:

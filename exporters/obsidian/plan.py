@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
-from exporters.obsidian.compare import Step, compare
-from exporters.obsidian.contents import read_contents, state_of
+from exporters.obsidian.adopting import adopt
+from exporters.obsidian.compare import Decisions, Step, compare
+from exporters.obsidian.contents import Contents, read_contents, state_of
+from exporters.obsidian.edits import Entities
 from exporters.obsidian.finding import Found, find_notes
 from exporters.obsidian.folder import Folder, Scan
-from exporters.obsidian.layout import Layout, fact_key, in_vault, lay_out
+from exporters.obsidian.layout import Layout, entity_key, fact_key, in_vault, lay_out
 from exporters.obsidian.manifest import FILES, MANIFEST, Manifest, Stamp, load_files, load_manifest
 from exporters.obsidian.maps import render_all
+from exporters.obsidian.names import NOTE_SUFFIX, path_key
 from exporters.obsidian.notes import RENDERING, Renderer
-from gm_engine import CancelToken, Memory, Progress
+from exporters.obsidian.round_trip import deleted_keys, deletion, fact_id_of
+from gm_engine import CancelToken, Memory, Progress, ProposalState
 
 _EVERY = 64
 
@@ -24,7 +29,8 @@ class Plan:
     `untouched` counts notes that are known to be up to date without a look at the store; there are no steps then.
     `orphans` maps ids of notes whose fact is retired or whose record is gone to their paths (as in `Entry`). `seq` is
     the store's last journal seq when it was read, `state` names that state, the rendering and the folder. `manifest`
-    and `stamps` are as they were found.
+    and `stamps` are as they were found. `deleted` maps live facts whose note a person deleted to its path:
+    that waits for a decision.
     """
 
     folder: Folder
@@ -38,6 +44,7 @@ class Plan:
     seq: int
     state: str
     untouched: int = 0
+    deleted: Mapping[str, str] = field(default_factory=dict)
 
     def vault_path(self, path: str) -> str:
         """A path as in `Entry` as a path from the vault's root."""
@@ -61,6 +68,9 @@ def make_plan(
         seq, notes = memory.last_seq(), len(manifest.notes)
         return Plan(folder, scan, Layout(folder.name), found, manifest, stamps, (), {}, seq, state, notes)
     contents = read_contents(memory, progress=progress, cancel=cancel)
+    rejected = rejected_edits(memory)
+    found, manifest = adopt(contents, found, manifest, folder=folder, scan=scan, stamps=stamps, cancel=cancel)
+    deleted = dict(_deleted(contents, manifest, found, rejected))
     present = {key: note.path for key, note in found.notes.items()}
     retired = [key for fact in contents.facts.values() if fact.is_superseded and (key := fact_key(fact.id)) in present]
     orphans = {key: present[key] for key in retired}
@@ -68,17 +78,44 @@ def make_plan(
         for key in retired:
             del present[key]
     taken = (*scan.files, *scan.directories)
-    layout = lay_out(contents, manifest, folder=folder.name, present=present, taken=taken)
+    layout = lay_out(contents, manifest, folder=folder.name, present=present, taken=taken, without=deleted)
     orphans.update((key, note.path) for key, note in found.notes.items() if key not in layout.places)
     steps: list[Step] = []
+    decisions = Decisions(contents.facts, rejected, lambda: _entities(contents, layout))
     for number, note in enumerate(render_all(Renderer(contents, layout))):
         if number % _EVERY == 0:
             cancel.check()
             progress(number, len(layout.places), "Comparing notes")
         there = found.notes.get(note.key)
         known = stamps.get(there.path) if there is not None else None
-        steps.append(compare(note, folder, there, known=known, entry=manifest.notes.get(note.key)))
-    return Plan(folder, scan, layout, found, manifest, stamps, tuple(steps), orphans, contents.seq, state)
+        entry = manifest.notes.get(note.key)
+        steps.append(compare(note, folder, there, known=known, entry=entry, decisions=decisions))
+    return Plan(
+        folder, scan, layout, found, manifest, stamps, tuple(steps), orphans, contents.seq, state, deleted=deleted
+    )
+
+
+def rejected_edits(memory: Memory) -> frozenset[str]:
+    """The keys of vault edits that a person turned down: the store's side holds."""
+    states: tuple[ProposalState, ...] = ("rejected", "never")
+    return frozenset(proposal.same_key for state in states for proposal in memory.inbox.list(state, source="vault"))
+
+
+def _deleted(
+    contents: Contents, manifest: Manifest, found: Found, rejected: frozenset[str]
+) -> Iterator[tuple[str, str]]:
+    for key in deleted_keys(manifest, found):
+        fact = contents.facts.get(fact_id_of(key))
+        entry = manifest.notes[key]
+        if fact is not None and not fact.is_superseded and deletion(fact, "", entry).key not in rejected:
+            yield key, entry.path
+
+
+def _entities(contents: Contents, layout: Layout) -> Entities:
+    paths = {path_key(layout.vault_path(entity_key(entity))): entity for entity in contents.entities}
+    by_path = {**paths, **{path.removesuffix(NOTE_SUFFIX): entity for path, entity in paths.items()}}
+    edges = {edge for found in contents.edges_of.values() for edge in found}
+    return Entities(by_path, contents.mentions, frozenset((e.from_id, e.relation, e.to_id) for e in edges))
 
 
 def _is_up_to_date(manifest: Manifest, stamps: dict[str, Stamp], found: Found, state: str) -> bool:

@@ -14,10 +14,13 @@ from exporters.obsidian.writing import Writer
 from exporters.plan import ExportPlan, PlanItem, PlanStatus, PlanSummary, summary
 from gm_engine import CancelToken, GrayMatterError, Memory, Progress, no_progress
 
+_DELETED = "its note was deleted in the vault; that waits in the inbox"
+
 
 @dataclass(frozen=True, slots=True)
 class LeftAlone:
-    """A note that was not written, and why: `edited`, `conflict`, `unreadable`, `elsewhere`, `read-only`, `double`."""
+    """A note that was not written, and why: `edited`, `conflict`, `unreadable`, `elsewhere`, `read-only`, `double`,
+    `deleted`."""
 
     note: str
     status: str
@@ -126,6 +129,7 @@ def preview(
         items = [PlanItem("unchanged", plan.vault_path(entry.path)) for entry in plan.manifest.notes.values()]
     items += [PlanItem("orphaned", plan.vault_path(path)) for path in plan.orphans.values()]
     items += [PlanItem("conflict", plan.vault_path(path), reason=_double(key)) for path, key in plan.found.doubles]
+    items += [PlanItem("conflict", plan.vault_path(path), reason=_DELETED) for path in plan.deleted.values()]
     return ExportPlan(str(vault), tuple(sorted(items, key=lambda item: (item.path, item.status))))
 
 
@@ -147,6 +151,7 @@ def _double(key: str) -> str:
 
 def _report(plan: Plan, writer: Writer, *, vault: Path, remove_orphans: bool) -> PublishReport:
     doubles = (LeftAlone(plan.vault_path(path), "double", _double(key)) for path, key in plan.found.doubles)
+    deleted = (LeftAlone(plan.vault_path(path), "deleted", _DELETED) for path in sorted(plan.deleted.values()))
     left = (
         LeftAlone(plan.vault_path(writer.path_of(step.note.key)), step.status, step.reason)
         for step in writer.done
@@ -160,7 +165,7 @@ def _report(plan: Plan, writer: Writer, *, vault: Path, remove_orphans: bool) ->
         broken_links=tuple(_broken_links(plan, writer)),
         moved=writer.moved,
         orphaned=() if remove_orphans else tuple(sorted(plan.vault_path(writer.path_of(key)) for key in plan.orphans)),
-        left=(*doubles, *left),
+        left=(*doubles, *deleted, *left),
     )
 
 

@@ -83,15 +83,20 @@ def quote(text: str, block: str | None = None) -> str:
     return "\n".join(quoted)
 
 
+def take_quotation(block: str) -> tuple[str | None, str]:
+    """The text of the first quotation in `block` (None when there is none) and all other lines. Line ends are `\\n`."""
+    lines = block.split("\n")
+    first = next((at for at, line in enumerate(lines) if line.startswith(">")), None)
+    if first is None:
+        return None, block
+    last = first
+    while last < len(lines) and lines[last].startswith(">"):
+        last += 1
+    quoted = [line[2:] if line.startswith("> ") else line[1:] for line in lines[first:last]]
+    quoted[-1] = _BLOCK_ID.sub("", quoted[-1])
+    return unescape("\n".join(quoted)), "\n".join((*lines[:first], *lines[last:]))
+
+
 def unquote(block: str) -> str | None:
     """The text of the first quotation in `block`, or None when there is none. Line ends must be `\\n`."""
-    lines: list[str] = []
-    for line in block.split("\n"):
-        if line.startswith(">"):
-            lines.append(line[2:] if line.startswith("> ") else line[1:])
-        elif lines:
-            break
-    if not lines:
-        return None
-    lines[-1] = _BLOCK_ID.sub("", lines[-1])
-    return unescape("\n".join(lines))
+    return take_quotation(block)[0]

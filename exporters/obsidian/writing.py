@@ -26,7 +26,10 @@ class Writer:
 
     def __post_init__(self) -> None:
         agents = {**self.plan.manifest.agents, **self.plan.layout.agents}
-        self._manifest = Manifest(dict(self.plan.manifest.notes), agents)
+        places, found, deleted = self.plan.layout.places, self.plan.found.notes, self.plan.deleted
+        entries = self.plan.manifest.notes.items()
+        known = {key: entry for key, entry in entries if key in places or key in found or key in deleted}
+        self._manifest = Manifest(known, agents)
         self._stamps = {
             entry.path: stamp
             for entry in self.plan.manifest.notes.values()
@@ -59,9 +62,13 @@ class Writer:
             return step
         stamp = there.stamp if there is not None else None
         if step.data is not None:
+            if step.keeps_copy:
+                folder.keep_copy(place.path)
             stamp = folder.write(place.path, step.data)
         note = step.note
-        entry = Entry(place.path, place.wanted, note.seq, step.content, note.seal, note.shown, step.alone)
+        former = self._manifest.notes.get(note.key)
+        base = former.base if step.data is None and former is not None and former.base is not None else note.base()
+        entry = Entry(place.path, place.wanted, note.seq, step.content, note.seal, note.shown, step.alone, base)
         self._manifest.notes[note.key] = entry
         if stamp is not None:
             self._stamps[place.path] = stamp

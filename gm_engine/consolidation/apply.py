@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gm_engine.consolidation.vault_edits import carry_out_edit
 from gm_engine.errors import FactChanged, InvalidInput, ProposalDecided
 from gm_engine.life.revise import lowest_label, united_origin
 from gm_engine.proposals import Proposal
@@ -42,6 +43,8 @@ def carry_out(
         _merge(tx, proposal, facts, edited=edited, keep=keep or proposal.keep, language=language)
     elif keep is not None:
         raise InvalidInput("Only of duplicates and contradictions can another fact be kept.", field="keep")
+    elif proposal.source == "vault":
+        carry_out_edit(tx, proposal, facts, edited=edited, language=language)
     elif proposal.kind in ("summary", "revise"):
         origin = tx.origin if edited is not None or proposal.kind == "revise" else _written_by_cycle(tx.origin, facts)
         _replace(tx, proposal, facts, text=edited or proposal.text, origin=origin, language=language)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from gm_engine.consolidation.apply import carry_out
-from gm_engine.errors import BlockedValue, FactChanged, InvalidInput, ProposalDecided
+from gm_engine.errors import BlockedValue, FactChanged, InvalidInput, NotFound, ProposalDecided
 from gm_engine.progress import CancelToken, Progress, no_progress
 from gm_engine.proposals import (
     PROPOSAL_STATES,
     InboxCount,
+    InboxRefresh,
     NewProposal,
     Proposal,
     ProposalKind,
@@ -98,7 +99,8 @@ class Inbox:
         of the proposed one. Raises `FactChanged` (the proposal stays, stale), `ProposalDecided`, `BlockedValue`,
         `InvalidInput` or `NotFound`; then nothing is written.
         """
-        with self._ledger.write("accept", origin=self._origin, agent_id=self.get(proposal_id).agent_id) as tx:
+        asked = self.get(proposal_id)
+        with self._ledger.write("accept", origin=self._writer(asked), agent_id=asked.agent_id) as tx:
             (proposal,) = rows.required(tx.connection, [proposal_id])
             carry_out(tx, proposal, edited=edited, keep=keep, language=load_settings(tx.connection).language)
         self._wake()
@@ -113,31 +115,64 @@ class Inbox:
         """
         wanted = tuple(dict.fromkeys(ids))
         with self._ledger.read() as connection:
-            rows.required(connection, wanted)
+            found = rows.required(connection, wanted)
+        chunks = [
+            (writer, chunk[start : start + _CHUNK])
+            for writer, chunk in _by_writer(found, self._writer)
+            for start in range(0, len(chunk), _CHUNK)
+        ]
         accepted: list[str] = []
         left: list[Left] = []
         group_id: str | None = None
         seq: int | None = None
-        for start in range(0, len(wanted), _CHUNK):
+        done = 0
+        for writer, chunk in chunks:
             if cancel is not None:
                 cancel.check()
-            with self._ledger.write("accept", origin=self._origin, group_id=group_id) as tx:
+            with self._ledger.write("accept", origin=writer, group_id=group_id) as tx:
                 done_before = len(accepted)
                 language = load_settings(tx.connection).language
-                for proposal in rows.required(tx.connection, wanted[start : start + _CHUNK]):
+                for proposal in rows.required(tx.connection, chunk):
                     try:
                         carry_out(tx, proposal, language=language)
-                    except (FactChanged, ProposalDecided, BlockedValue, InvalidInput) as error:
+                    except (FactChanged, ProposalDecided, BlockedValue, InvalidInput, NotFound) as error:
                         left.append(Left(proposal.id, error.message))
                     else:
                         accepted.append(proposal.id)
                 group_id = tx.group_id
                 if len(accepted) > done_before and seq is None:
                     seq = tx.seq
-            progress(min(start + _CHUNK, len(wanted)), len(wanted), "accepting")
+            done += len(chunk)
+            progress(done, len(wanted), "accepting")
         self._wake()
         with self._ledger.read() as connection:
             return BulkDecision(rows.required(connection, accepted), tuple(left), seq)
+
+    def refresh(self, source: ProposalSource, scope: str, new: Sequence[NewProposal]) -> InboxRefresh:
+        """Makes the waiting proposals of one place say `new`, in one journalled step; writes nothing when they do.
+
+        `scope` names the place (a vault's folder) and stands in the details of its proposals. Waiting ones that are not
+        in `new` are withdrawn; what waits already or was turned down is not added again.
+        """
+        keys = [proposal.same_key for proposal in new]
+        with self._ledger.read() as connection:
+            known = rows.list_proposals(connection, states=("open", "later", "rejected", "never"), source=source)
+        known = tuple(proposal for proposal in known if proposal.details.get("scope") == scope)
+        waiting = {proposal.same_key: proposal for proposal in known if proposal.state in rows.WAITING}
+        refused = frozenset(p.same_key for p in known if p.state not in rows.WAITING) & frozenset(keys)
+        gone = [proposal for key, proposal in waiting.items() if key not in frozenset(keys)]
+        missing = {p.same_key: p for p in new if p.same_key not in waiting and p.same_key not in refused}
+        added: tuple[Proposal, ...] = ()
+        if gone or missing:
+            with self._ledger.write("propose", origin=self._origin) as tx:
+                rows.set_state(tx, rows.required(tx.connection, [proposal.id for proposal in gone]), "withdrawn")
+                scoped = [replace(p, details={**p.details, "scope": scope}) for p in missing.values()]
+                added = rows.insert_proposals(tx, scoped)
+        return InboxRefresh(added, tuple(gone), len(waiting) - len(gone), refused)
+
+    def _writer(self, proposal: Proposal) -> Origin:
+        """Who writes when a proposal is accepted: what came from a vault has the vault as its origin."""
+        return replace(self._origin, channel="vault") if proposal.source == "vault" else self._origin
 
     def reject(self, ids: str | Sequence[str]) -> tuple[Proposal, ...]:
         """Turns proposals down: while these facts stay as they are, the same is not proposed again."""
@@ -167,3 +202,13 @@ class Inbox:
             rows.set_state(tx, proposals, state)
         with self._ledger.read() as connection:
             return rows.required(connection, wanted)
+
+
+def _by_writer(
+    proposals: Sequence[Proposal], writer_of: Callable[[Proposal], Origin]
+) -> list[tuple[Origin, list[str]]]:
+    """The ids by who writes them, in order of first appearance."""
+    groups: dict[Origin, list[str]] = {}
+    for proposal in proposals:
+        groups.setdefault(writer_of(proposal), []).append(proposal.id)
+    return list(groups.items())

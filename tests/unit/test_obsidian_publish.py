@@ -263,12 +263,26 @@ def test_a_note_moved_out_of_the_folder_is_linked_but_never_written(memory: Memo
     assert state(vault) == again
 
 
-def test_a_deleted_note_is_published_again(memory: Memory, vault: Path) -> None:
+def test_a_deleted_note_stays_deleted_until_somebody_decides(memory: Memory, vault: Path) -> None:
     publish(memory, vault)
     path = note(vault, GATE)
     path.unlink()
-    assert publish(memory, vault).written == 1
-    assert note(vault, GATE) == path
+    report = publish(memory, vault)
+    assert (statuses(report), report.broken_links, path.exists()) == ({path.name: "deleted"}, (), False)
+    assert "“The gate opens at nine.”" in (vault / "Memory" / "Agents" / "scout.md").read_text()
+    before = state(vault)
+    assert publish(memory, vault).written == 0
+    assert state(vault) == before
+
+
+def test_a_folder_that_lost_most_of_its_notes_at_once_is_published_again(memory: Memory, vault: Path) -> None:
+    for number in range(30):
+        memory.remember("scout", f"Fact number {number}.")
+    publish(memory, vault)
+    for path in (vault / "Memory" / "Facts" / "scout").iterdir():
+        path.unlink()
+    report = publish(memory, vault)
+    assert (len(list((vault / "Memory" / "Facts").rglob("*.md"))), report.left) == (32, ())
 
 
 def test_a_persons_own_notes_are_never_touched_and_keep_their_names(memory: Memory, vault: Path) -> None:
