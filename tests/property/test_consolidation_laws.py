@@ -165,7 +165,7 @@ def everything(memory: Memory) -> dict[str, tuple[int, dict[str, object]]]:
     return {fact.id: (fact.version, journalled(fact)) for fact in facts}
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEP, max_size=20))
 def test_replaying_the_journal_gives_facts_and_cards(template: Path, steps: list[tuple[str, int, int]]) -> None:
     with opened(template) as memory:
@@ -182,7 +182,7 @@ def test_replaying_the_journal_gives_facts_and_cards(template: Path, steps: list
             assert (card.seq, card.state) == (version, image["state"])
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEP, max_size=20))
 def test_undoing_every_action_newest_first_leads_back_to_the_start(
     template: Path, steps: list[tuple[str, int, int]]
@@ -202,7 +202,7 @@ def test_undoing_every_action_newest_first_leads_back_to_the_start(
         assert memory.inbox.list("waiting") == ()
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEP, max_size=15))
 def test_a_cycle_settles_what_it_may_apply_loses_no_text_and_consumes_no_pin(
     template: Path, steps: list[tuple[str, int, int]]
