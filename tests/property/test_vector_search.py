@@ -28,7 +28,7 @@ def searches(draw: st.DrawFn) -> tuple[NDArray[np.int16], NDArray[np.int16], lis
 
 
 @given(searches(), st.booleans())
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=max(150, settings().max_examples))
 def test_the_planner_gives_what_brute_force_gives(
     search: tuple[NDArray[np.int16], NDArray[np.int16], list[int], list[int], int, int], filtered: bool
 ) -> None:
@@ -46,7 +46,7 @@ def test_the_planner_gives_what_brute_force_gives(
 
 
 @given(searches(), st.sets(st.integers(0, 59), max_size=20))
-@settings(max_examples=150)
+@settings(max_examples=max(150, settings().max_examples))
 def test_a_graph_that_misses_neighbours_still_gives_the_whole_answer(
     search: tuple[NDArray[np.int16], NDArray[np.int16], list[int], list[int], int, int], hidden: set[int]
 ) -> None:
@@ -62,7 +62,7 @@ def test_a_graph_that_misses_neighbours_still_gives_the_whole_answer(
 
 
 @given(st.integers(1, 400), st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=max(60, settings().max_examples))
 def test_the_float_prefilter_never_loses_a_hit(dims: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     base = rng.integers(-32767, 32768, dims)
@@ -85,7 +85,7 @@ def test_the_float_prefilter_never_loses_a_hit(dims: int, seed: int) -> None:
     st.sampled_from([0.0, 0.05, 0.5, 5.0]),
     st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=150)
+@settings(max_examples=max(150, settings().max_examples))
 def test_outlines_never_lose_a_hit(dims: int, clusters: int, count: int, noise: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     centres = rng.standard_normal((clusters, dims))
