@@ -27,12 +27,15 @@ from gm_desktop.theme import Mode, Theme
 from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.checkpoints import CheckpointsViewModel
+from gm_desktop.viewmodels.consolidate import ConsolidateViewModel
+from gm_desktop.viewmodels.cycles import CyclesViewModel
 from gm_desktop.viewmodels.fact_verbs import FactVerbs
 from gm_desktop.viewmodels.memory import MemoryViewModel
 from gm_desktop.viewmodels.publish import PublishViewModel
 from gm_desktop.viewmodels.revision import RevisionViewModel
 from gm_desktop.viewmodels.search import SearchViewModel
 from gm_desktop.views.checkpoints import CheckpointsPage
+from gm_desktop.views.consolidate import ConsolidatePage
 from gm_desktop.views.crash_dialog import CrashDialog
 from gm_desktop.views.first_run import FirstRunView
 from gm_desktop.views.memory import MemoryPage
@@ -90,6 +93,8 @@ class App(QObject):
         self.revising = RevisionViewModel(self.host, self.undo, self)
         self.searching = SearchViewModel(self.host, verbs, clock, self)
         self.checkpoints = CheckpointsViewModel(self.host, clock, self)
+        self.consolidating = ConsolidateViewModel(self.host, self.undo, self.notices, clock, self)
+        self.cycles = CyclesViewModel(self.host, self.undo, self.notices, self)
         self.publishing = PublishViewModel(self.host, self.notices, self.preferences, self)
         self.start_page = FirstRunView(self.theme)
         self.agents: tuple[AgentSummary, ...] = ()
@@ -128,9 +133,12 @@ class App(QObject):
         search.fact_wanted.connect(self._reveal_fact)
         search.revise_wanted.connect(self.revising.open)
         self.revising.saved.connect(self.searching.prefer)
+        consolidate = ConsolidatePage(self.consolidating, self.cycles, self.theme)
+        consolidate.fact_wanted.connect(self._reveal_fact)
         return (
             MemoryPage(self.remembering, self.revising, self.theme),
             search,
+            consolidate,
             CheckpointsPage(self.checkpoints, self.theme),
             PublishPage(self.publishing, self.theme),
         )
@@ -185,6 +193,10 @@ class App(QObject):
             searching.selection_changed,
             searching.state_changed,
             checkpoints.state_changed,
+            self.consolidating.state_changed,
+            self.consolidating.card_changed,
+            self.consolidating.draft_changed,
+            self.cycles.running_changed,
             self.publishing.changed,
         ):
             signal.connect(self.actions.refresh_soon)
