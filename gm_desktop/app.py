@@ -92,7 +92,7 @@ class App(QObject):
         self.remembering = MemoryViewModel(self.host, verbs, clock, self)
         self.revising = RevisionViewModel(self.host, self.undo, self)
         self.searching = SearchViewModel(self.host, verbs, clock, self)
-        self.checkpoints = CheckpointsViewModel(self.host, clock, self)
+        self.checkpoints = CheckpointsViewModel(self.host, self.undo, self.notices, clock, self)
         self.consolidating = ConsolidateViewModel(self.host, self.undo, self.notices, clock, self)
         self.cycles = CyclesViewModel(self.host, self.undo, self.notices, self)
         self.publishing = PublishViewModel(self.host, self.notices, self.preferences, self)
@@ -133,13 +133,15 @@ class App(QObject):
         search.fact_wanted.connect(self._reveal_fact)
         search.revise_wanted.connect(self.revising.open)
         self.revising.saved.connect(self.searching.prefer)
+        checkpoints = CheckpointsPage(self.checkpoints, self.theme)
+        checkpoints.fact_wanted.connect(self._reveal_fact)
         consolidate = ConsolidatePage(self.consolidating, self.cycles, self.theme)
         consolidate.fact_wanted.connect(self._reveal_fact)
         return (
             MemoryPage(self.remembering, self.revising, self.theme),
             search,
             consolidate,
-            CheckpointsPage(self.checkpoints, self.theme),
+            checkpoints,
             PublishPage(self.publishing, self.theme),
         )
 
@@ -193,6 +195,7 @@ class App(QObject):
             searching.selection_changed,
             searching.state_changed,
             checkpoints.state_changed,
+            checkpoints.details_changed,
             self.consolidating.state_changed,
             self.consolidating.card_changed,
             self.consolidating.draft_changed,

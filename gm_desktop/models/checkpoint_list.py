@@ -15,19 +15,23 @@ ROOT = QModelIndex()
 
 @dataclass(frozen=True, slots=True)
 class CheckpointLine:
-    """One checkpoint: when it was saved, by which agent, and a line about what is in it."""
+    """One checkpoint: when it was saved, by which agent, what is in it and what was thought of it."""
 
     id: str
+    agent_id: str
     agent: str
     when: str
     when_utc: str
     age: str
     summary: str
     is_damaged: bool
+    verdict: str = ""
+    verdict_title: str = ""
+    is_restored: bool = False
 
 
 class CheckpointList(QAbstractListModel):
-    """The lines as a model; new ones on top keep the selection."""
+    """The lines as a model; new ones on top, and ones that went, keep the selection."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -42,15 +46,24 @@ class CheckpointList(QAbstractListModel):
         """The row of a checkpoint, None where it is not listed."""
         return next((row for row, line in enumerate(self._lines) if line.id == checkpoint_id), None)
 
+    def line(self, checkpoint_id: str | None) -> CheckpointLine | None:
+        """The line of a checkpoint, None where it is not listed."""
+        return next((line for line in self._lines if line.id == checkpoint_id), None)
+
     def set_lines(self, lines: list[CheckpointLine]) -> None:
-        """Shows other lines. Equal lists change nothing; more on top are inserted."""
-        fresh = len(lines) - len(self._lines)
-        if fresh > 0 and self._lines and [x.id for x in lines[fresh:]] == [x.id for x in self._lines]:
+        """Shows other lines. Equal lists change nothing; more on top are inserted, a missing one is removed."""
+        old, new = [line.id for line in self._lines], [line.id for line in lines]
+        fresh = len(new) - len(old)
+        if old == new:
+            self._lines = lines
+        elif fresh > 0 and old and new[fresh:] == old:
             self.beginInsertRows(QModelIndex(), 0, fresh - 1)
             self._lines = lines
             self.endInsertRows()
-        elif [line.id for line in lines] == [line.id for line in self._lines]:
+        elif fresh == -1 and (gone := _missing(old, new)) is not None:
+            self.beginRemoveRows(QModelIndex(), gone, gone)
             self._lines = lines
+            self.endRemoveRows()
         else:
             self.beginResetModel()
             self._lines = lines
@@ -73,4 +86,12 @@ class CheckpointList(QAbstractListModel):
             return line
         if role == Qt.ItemDataRole.ToolTipRole:
             return line.when_utc
-        return f"{line.when}, {line.agent}, {line.summary}" if role == Qt.ItemDataRole.AccessibleTextRole else None
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return ", ".join(part for part in (line.when, line.agent, line.summary, line.verdict_title) if part)
+        return None
+
+
+def _missing(old: list[str], new: list[str]) -> int | None:
+    """The one row that `new` lacks and that is all they differ in."""
+    at = next((row for row, each in enumerate(new) if each != old[row]), len(new))
+    return at if old[at + 1 :] == new[at:] else None

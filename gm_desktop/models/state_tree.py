@@ -64,6 +64,10 @@ class _Node:
         return made
 
 
+def _is_object(node: _Node) -> bool:
+    return isinstance(node.value, Mapping)
+
+
 class StateTree(QAbstractItemModel):
     """Two columns, key and value. Values are plain JSON; strings are shown as text, never interpreted."""
 
@@ -82,6 +86,16 @@ class StateTree(QAbstractItemModel):
             return self._root
         node = index.internalPointer()
         return node if isinstance(node, _Node) else self._root
+
+    def path(self, index: Index) -> tuple[str | int, ...]:
+        """The keys and list places that lead to a node; a group of a long branch stands for the branch."""
+        steps: list[str | int] = []
+        node: _Node | None = self._node(index)
+        while node is not None and node.parent is not None:
+            if not node.is_group:
+                steps.append(node.key if _is_object(node.parent) else int(node.key))
+            node = node.parent
+        return tuple(reversed(steps))
 
     def index(self, row: int, column: int, parent: Index = ROOT) -> QModelIndex:
         """The index of a child; its branch is built now."""

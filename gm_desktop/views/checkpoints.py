@@ -1,14 +1,15 @@
-"""The Checkpoints page: what agents saved, newest first; state, conversation and metadata of one of them."""
+"""The Checkpoints page: a timeline of what agents saved; one of them with all that is in it, and a verdict on it."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QItemSelectionModel, QSignalBlocker, Qt
+from PySide6.QtCore import QItemSelectionModel, QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QHBoxLayout,
     QHeaderView,
     QListView,
+    QMenu,
     QScrollArea,
     QStackedWidget,
     QTabWidget,
@@ -17,33 +18,37 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gm_desktop.actions import ActionSpec
 from gm_desktop.formatting import number
 from gm_desktop.i18n import tr, tr_count
 from gm_desktop.models.agent_list import AGENT_ROLE
 from gm_desktop.page import Page
-from gm_desktop.theme import MARGIN, Theme
-from gm_desktop.viewmodels.checkpoints import (
-    CheckpointDetails,
-    CheckpointsViewModel,
-    CheckpointUnread,
-    DamagedCheckpoint,
-)
+from gm_desktop.theme import MARGIN, SPACE, Theme
+from gm_desktop.viewmodels.checkpoint_details import CheckpointDetails, CheckpointUnread, DamagedCheckpoint
+from gm_desktop.viewmodels.checkpoints import CheckpointsViewModel
 from gm_desktop.viewmodels.states import Empty, Failed, Full
-from gm_desktop.widgets.basics import EmptyState, PageHeader, push_button, row, rule, text_label
+from gm_desktop.views.checkpoint_actions import CheckpointActions
+from gm_desktop.views.checkpoint_changes import ChangesPanel
+from gm_desktop.views.checkpoint_moment import MomentPanel
+from gm_desktop.views.json_dialog import JsonDialog
+from gm_desktop.widgets.basics import EmptyState, PageHeader, icon_button, push_button, row, rule, text_label
 from gm_desktop.widgets.conversation import Conversation
 from gm_desktop.widgets.name_values import NameValues
+from gm_desktop.widgets.review_bar import ReviewBar
 from gm_desktop.widgets.side_delegates import CheckpointDelegate
 from gm_desktop.widgets.state_delegate import StateDelegate
 
-LIST_WIDTH = 268
+LIST_WIDTH = 284
+STATE, MESSAGES, CHANGES, MOMENT, METADATA = range(5)
 
 
 class CheckpointsPage(Page):
-    """A list on the left, one checkpoint on the right."""
+    """A timeline on the left, one checkpoint on the right, the verdict below. `fact_wanted(id)` opens a fact."""
 
     page_id = "checkpoints"
     title = "Checkpoints"
     icon_name = "bookmark"
+    fact_wanted = Signal(str)
 
     def __init__(self, viewmodel: CheckpointsViewModel, theme: Theme) -> None:
         super().__init__()
@@ -53,20 +58,64 @@ class CheckpointsPage(Page):
         self._wire()
         self._show_state()
         self._show_details()
+        self._show_review()
 
     def _make_widgets(self) -> None:
+        model = self._viewmodel
+        self._actions = CheckpointActions(
+            model,
+            self,
+            chosen_part=self._chosen_part,
+            give_verdict=self._give_verdict,
+            show_changes=self.show_changes,
+        )
         self.header = PageHeader(tr("Checkpoints"), tr("What agents saved to resume from"))
         self.agent = QComboBox()
-        self.agent.setModel(self._viewmodel.agents)
+        self.agent.setModel(model.agents)
         self.agent.setAccessibleName(tr("Agent"))
+        self._make_list()
+        self._make_tree()
+        self.conversation = Conversation(self._theme)
+        self.changes = ChangesPanel(model.compare, self._theme)
+        self.moment = MomentPanel(model.moment, self._theme)
+        self.metadata = NameValues()
+        self.edit_metadata = push_button(tr("Edit metadata…"), "link", self._actions.edit_metadata)
+        self._silent = EmptyState(
+            self._theme, "messages-square", tr("No messages"), tr("This checkpoint holds state only.")
+        )
+        self._stateless = EmptyState(self._theme, "braces", tr("No state"), tr("This checkpoint holds messages only."))
+        self._title, self._age = text_label("", "heading"), text_label("", "small")
+        self.make_current = push_button(tr("Make current"), "", self._actions.make_current)
+        self.make_current.setToolTip(tr("Save a copy that the agent resumes from next (Ctrl+Shift+M)"))
+        self.more = icon_button(self._theme, "ellipsis", tr("More actions"))
+        self._more_menu = QMenu(self)
+        self._more_menu.aboutToShow.connect(self._fill_more)
+        self.more.setMenu(self._more_menu)
+        self.more.setPopupMode(self.more.ToolButtonPopupMode.InstantPopup)
+        self.review = ReviewBar(
+            self._theme,
+            (("approved", tr("Approve"), "A"), ("needs_work", tr("Needs work"), "W"), ("rejected", tr("Reject"), "R")),
+        )
+        self.retry = push_button(tr("Try again"), "", model.reload)
+        self.note = EmptyState(self._theme, "bookmark", "", "", (self.retry,))
+        self.open_again = push_button(tr("Try again"), "", model.open_again)
+        self.rescue = push_button(tr("Save damaged record…"), "", self._actions.rescue)
+        self.trouble = EmptyState(self._theme, "triangle-alert", "", "", (self.open_again, self.rescue))
+        self.dialog = JsonDialog(model.edit, self._theme, self)
+
+    def _make_list(self) -> None:
         self.list = QListView()
         self.list.setModel(self._viewmodel.checkpoints)
         self.list.setItemDelegate(CheckpointDelegate(self._theme, self.list))
         self.list.setFrameShape(QFrame.Shape.NoFrame)
         self.list.setUniformItemSizes(True)
         self.list.setMouseTracking(True)
+        self.list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.list.setAccessibleName(tr("Checkpoints"))
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+
+    def _make_tree(self) -> None:
         self.tree = QTreeView()
         self.tree.setModel(self._viewmodel.tree)
         self.tree.setItemDelegate(StateDelegate(self._theme, self.tree))
@@ -76,53 +125,35 @@ class CheckpointsPage(Page):
         self.tree.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)
         self.tree.header().setStretchLastSection(True)
         self.tree.header().resizeSection(0, 240)
-        self.conversation = Conversation(self._theme)
-        self.metadata = NameValues()
-        self._silent = EmptyState(
-            self._theme, "messages-square", tr("No messages"), tr("This checkpoint holds state only.")
-        )
-        self._stateless = EmptyState(self._theme, "braces", tr("No state"), tr("This checkpoint holds messages only."))
-        self._title, self._age = text_label("", "heading"), text_label("", "small")
-        self.retry = push_button(tr("Try again"), "", self._viewmodel.reload)
-        self.note = EmptyState(self._theme, "bookmark", "", "", (self.retry,))
-        self.trouble = EmptyState(self._theme, "triangle-alert", "")
+        self.tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
 
     def _lay_out(self) -> None:
-        side = QWidget()
-        side.setFixedWidth(LIST_WIDTH)
-        column = QVBoxLayout(side)
-        column.setContentsMargins(MARGIN - 12, 0, 12, 12)
-        column.setSpacing(10)
-        column.addLayout(row(self.agent, margins=(12, 0, 0, 0)))
-        column.addWidget(self.list, 1)
         self._tabs = QTabWidget()
         self._tabs.setDocumentMode(True)
         self._tabs.addTab(self._state_tab(), tr("State"))
         self._tabs.addTab(self._messages_tab(), tr("Conversation"))
+        self._tabs.addTab(self.changes, tr("What changed"))
+        self._tabs.addTab(self.moment, tr("Known then"))
         self._tabs.addTab(self._metadata_tab(), tr("Metadata"))
+        self._tabs.tabBar().setDrawBase(False)
         shown = QWidget()
         inner = QVBoxLayout(shown)
         inner.setContentsMargins(MARGIN, 0, MARGIN, 12)
-        inner.setSpacing(2)
-        for widget in (self._title, self._age):
-            inner.addWidget(widget)
-        inner.addSpacing(8)
-        inner.addWidget(self._tabs, 1)
+        inner.addWidget(self._tabs)
         self._right = QStackedWidget()
         for page in (self.trouble, shown):
             self._right.addWidget(page)
         self._shown = shown
-        both = QWidget()
-        line = QHBoxLayout(both)
+        self._both = QWidget()
+        line = QHBoxLayout(self._both)
         line.setContentsMargins(0, 0, 0, 0)
         line.setSpacing(0)
-        line.addWidget(side)
+        line.addWidget(self._side())
         line.addWidget(rule(vertical=True))
-        line.addWidget(self._right, 1)
-        self._both = both
+        line.addLayout(self._opened(), 1)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.note)
-        self._stack.addWidget(both)
+        self._stack.addWidget(self._both)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -130,6 +161,34 @@ class CheckpointsPage(Page):
         layout.addWidget(self._stack, 1)
         self.setProperty("kind", "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+
+    def _side(self) -> QWidget:
+        side = QWidget()
+        side.setFixedWidth(LIST_WIDTH)
+        column = QVBoxLayout(side)
+        column.setContentsMargins(MARGIN - 12, 0, 12, 12)
+        column.setSpacing(10)
+        column.addLayout(row(self.agent, margins=(12, 0, 0, 0)))
+        column.addWidget(self.list, 1)
+        return side
+
+    def _opened(self) -> QVBoxLayout:
+        titles = QVBoxLayout()
+        titles.setSpacing(2)
+        titles.addWidget(self._title)
+        titles.addWidget(self._age)
+        head = QHBoxLayout()
+        head.setContentsMargins(MARGIN, 0, MARGIN, 0)
+        head.setSpacing(SPACE)
+        head.addLayout(titles, 1)
+        head.addWidget(self.make_current)
+        head.addWidget(self.more)
+        column = QVBoxLayout()
+        column.setSpacing(2)
+        column.addLayout(head)
+        column.addWidget(self.review)
+        column.addWidget(self._right, 1)
+        return column
 
     def _state_tab(self) -> QWidget:
         self._state_stack = QStackedWidget()
@@ -151,7 +210,9 @@ class CheckpointsPage(Page):
         body = QWidget()
         inner = QVBoxLayout(body)
         inner.setContentsMargins(0, 14, 0, 0)
+        inner.setSpacing(12)
         inner.addWidget(self.metadata)
+        inner.addWidget(self.edit_metadata, 0, Qt.AlignmentFlag.AlignLeft)
         inner.addStretch(1)
         area = QScrollArea()
         area.setWidgetResizable(True)
@@ -163,16 +224,31 @@ class CheckpointsPage(Page):
         model = self._viewmodel
         model.state_changed.connect(self._show_state)
         model.details_changed.connect(self._show_details)
+        model.review_changed.connect(self._show_review)
         model.agent_changed.connect(self._show_agent)
         model.agents.modelReset.connect(self._show_agent)
+        model.checkpoints.modelReset.connect(self._show_selection)
         self.agent.activated.connect(lambda _at: model.set_agent(self.agent.currentData(AGENT_ROLE)))
         self.list.selectionModel().currentChanged.connect(self._on_current)
+        self.list.customContextMenuRequested.connect(lambda at: self._open_menu(self.list.viewport().mapToGlobal(at)))
+        self.tree.customContextMenuRequested.connect(lambda at: self._open_menu(self.tree.viewport().mapToGlobal(at)))
+        self._tabs.currentChanged.connect(self._on_tab)
+        self.review.verdict_chosen.connect(model.give_verdict)
+        self.moment.fact_wanted.connect(self.fact_wanted)
 
     # Page
+
+    def action_specs(self) -> tuple[ActionSpec, ...]:
+        """What can be done to a checkpoint."""
+        return self._actions.specs()
 
     def activate(self) -> None:
         """Work begins in the list."""
         self.list.setFocus()
+
+    def open_agent(self, agent_id: str) -> None:
+        """Shows one agent's checkpoints."""
+        self._viewmodel.set_agent(agent_id)
 
     def save_state(self) -> dict[str, str]:
         """The tab."""
@@ -184,8 +260,9 @@ class CheckpointsPage(Page):
             self._tabs.setCurrentIndex(int(state["tab"]))
 
     def prepare_screenshot(self) -> None:
-        """Opens the state a little."""
+        """Shows what changed, with the first change in full."""
         self.tree.expandToDepth(0)
+        self.show_changes()
 
     def is_settled(self) -> bool:
         """Whether every answer has come."""
@@ -227,27 +304,83 @@ class CheckpointsPage(Page):
 
     def _show_details(self) -> None:
         details = self._viewmodel.details
+        can_write = self._viewmodel.verbs.can_write
+        self.make_current.setEnabled(can_write and isinstance(details, CheckpointDetails))
+        self.edit_metadata.setVisible(can_write)
+        self.review.set_can_write(can_write and self._viewmodel.selected_id is not None)
         if isinstance(details, CheckpointDetails):
             self._show_checkpoint(details)
             self._right.setCurrentWidget(self._shown)
         else:
-            if isinstance(details, DamagedCheckpoint):
-                self.trouble.say("triangle-alert", tr("This checkpoint is damaged"), details.reason)
-            elif isinstance(details, CheckpointUnread):
-                self.trouble.say("circle-alert", tr("This checkpoint can't be read"), details.message)
-            else:
-                self.trouble.say("bookmark", tr("No checkpoint selected"))
+            self._show_trouble()
             self._right.setCurrentWidget(self.trouble)
         self._show_selection()
 
+    def _show_trouble(self) -> None:
+        details = self._viewmodel.details
+        self.rescue.setVisible(isinstance(details, DamagedCheckpoint))
+        self.open_again.setVisible(isinstance(details, CheckpointUnread))
+        if isinstance(details, DamagedCheckpoint):
+            text = tr(
+                "Saved by {agent} on {when}. {reason}", agent=details.agent, when=details.when, reason=details.reason
+            )
+            self.trouble.say("triangle-alert", tr("This checkpoint is damaged"), text)
+        elif isinstance(details, CheckpointUnread):
+            self.trouble.say("circle-alert", tr("This checkpoint can't be read"), details.message)
+        else:
+            self.trouble.say("bookmark", tr("No checkpoint selected"))
+
     def _show_checkpoint(self, details: CheckpointDetails) -> None:
         self._title.setText(details.agent)
-        messages = tr_count("{count} message", "{count} messages", len(details.messages))
-        keys = tr_count("{count} key of state", "{count} keys of state", details.state_keys)
-        self._age.setText(f"{details.when}  ·  {keys}  ·  {messages}")
+        parts = [
+            details.when,
+            tr_count("{count} key of state", "{count} keys of state", details.state_keys),
+            tr_count("{count} message", "{count} messages", len(details.messages)),
+            details.size,
+        ]
+        self._age.setText("  ·  ".join([*parts, *([details.origin] if details.origin else [])]))
         self._age.setToolTip(details.when_utc)
-        self._tabs.setTabText(1, tr("Conversation ({count})", count=number(len(details.messages))))
+        self._tabs.setTabText(MESSAGES, tr("Conversation ({count})", count=number(len(details.messages))))
         self.conversation.show_messages(details.messages)
         self._messages_stack.setCurrentIndex(0 if details.messages else 1)
         self._state_stack.setCurrentIndex(0 if details.state_keys else 1)
         self.metadata.show_rows(details.metadata)
+
+    def _show_review(self) -> None:
+        review = self._viewmodel.review
+        when = tr("{verdict} on {when}", verdict=review.title, when=review.when) if review.when else ""
+        self.review.show_review(
+            self._viewmodel.selected_id or "",
+            verdict=review.verdict,
+            note=review.note,
+            when=when,
+            when_utc=review.when_utc,
+        )
+
+    # deeds
+
+    def show_changes(self) -> None:
+        """Opens the tab that says what changed."""
+        self._tabs.setCurrentIndex(CHANGES)
+        self.changes.focus()
+
+    def _give_verdict(self, verdict: str) -> None:
+        self.review.choose(verdict)
+
+    def _chosen_part(self) -> tuple[str | int, ...]:
+        is_here = self._tabs.currentIndex() == STATE
+        return self._viewmodel.tree.path(self.tree.currentIndex()) if is_here else ()
+
+    def _on_tab(self, at: int) -> None:
+        self._viewmodel.compare.look(at == CHANGES)
+        self._viewmodel.moment.look(at == MOMENT)
+
+    def _open_menu(self, at: QPoint) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._actions.fill(menu)
+        menu.popup(at)
+
+    def _fill_more(self) -> None:
+        self._more_menu.clear()
+        self._actions.fill(self._more_menu)

@@ -19,6 +19,7 @@ from gm_desktop.widgets.basics import push_button
 
 FIRST_MESSAGES = 60
 MESSAGE_CHARS = 8_000
+FIRST_CHARS = 40_000  # what can be set as Markdown and laid out while the window waits
 
 
 class ShownMessage(Protocol):
@@ -75,11 +76,21 @@ class Conversation(QWidget):
     def show_messages(self, messages: Sequence[ShownMessage]) -> None:
         """Shows another conversation."""
         self._messages = messages
-        self._shown = FIRST_MESSAGES
+        self._shown = self._fitting(0)
         self._draw()
 
+    def _fitting(self, shown: int) -> int:
+        """How many messages from the end back can be drawn at once, beyond those that are shown."""
+        room, at_most = FIRST_CHARS, shown + FIRST_MESSAGES
+        for message in reversed(self._messages[: len(self._messages) - shown]):
+            room -= min(len(message.content), MESSAGE_CHARS)
+            if shown >= at_most or (room < 0 and shown):
+                break
+            shown += 1
+        return shown
+
     def _show_older(self) -> None:
-        self._shown += 4 * FIRST_MESSAGES
+        self._shown = self._fitting(self._shown)
         self._draw()
         self.grew.emit()
 

@@ -10,10 +10,13 @@ from gm_desktop.formatting import number
 from gm_desktop.models.agent_list import COUNT_ROLE, ICON_ROLE
 from gm_desktop.models.checkpoint_list import CHECKPOINT_ROLE, CheckpointLine
 from gm_desktop.theme import Theme
-from gm_desktop.widgets.pills import paint_pill
+from gm_desktop.widgets.pills import paint_pill, pill_width
 
 AGENT_HEIGHT = 34
 CHECKPOINT_HEIGHT = 58
+_TIME_LINE, _DOT = 30, 15
+_VERDICT_INKS = {"approved": "success", "needs_work": "warning", "rejected": "danger"}
+_VERDICT_TONES = {"approved": "verified", "needs_work": "unverified", "rejected": "danger"}
 
 
 class _SideDelegate(QStyledItemDelegate):
@@ -74,7 +77,7 @@ class AgentDelegate(_SideDelegate):
 
 
 class CheckpointDelegate(_SideDelegate):
-    """When, how long ago, by whom, how much."""
+    """A line through time: when, how long ago, by whom, how much, and what was thought of it."""
 
     def sizeHint(self, _option: QStyleOptionViewItem, _index: QModelIndex | QPersistentModelIndex) -> QSize:
         """One height for all."""
@@ -88,7 +91,9 @@ class CheckpointDelegate(_SideDelegate):
         if not isinstance(line, CheckpointLine):
             return
         painter.save()
-        inner = self._ground(painter, option).adjusted(12, 8, -12, -8)
+        is_selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        inner = self._ground(painter, option).adjusted(_TIME_LINE, 8, -12, -8)
+        self._draw_time_line(painter, QRectF(option.rect), line, index)
         top = QRectF(inner.left(), inner.top(), inner.width(), inner.height() / 2)
         below = top.translated(0, inner.height() / 2)
         painter.setFont(self._theme.font("strong"))
@@ -97,13 +102,35 @@ class CheckpointDelegate(_SideDelegate):
         painter.setFont(self._theme.font("small"))
         painter.setPen(self._theme.color("text_muted"))
         painter.drawText(top, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, line.age)
+        room = QRectF(below)
+        if line.verdict_title:
+            width = pill_width(line.verdict_title, painter.fontMetrics())
+            box = QRectF(below.right() - width, below.top(), width, below.height())
+            tone = _VERDICT_TONES.get(line.verdict, "")
+            paint_pill(painter, box, line.verdict_title, tone=tone, theme=self._theme, is_selected=is_selected)
+            room.setRight(box.left() - 8)
         if line.is_damaged:
-            width = paint_pill(painter, below, line.summary, tone="danger", theme=self._theme)
-            painter.setPen(self._theme.color("text_muted"))
-            self._cut(painter, below.adjusted(width + 8, 0, 0, 0), line.agent)
-        else:
-            self._cut(painter, below, f"{line.agent}  ·  {line.summary}")
+            width = paint_pill(painter, room, line.summary, tone="danger", theme=self._theme, is_selected=is_selected)
+            room.setLeft(room.left() + width + 8)
+        painter.setPen(self._theme.color("text_muted"))
+        self._cut(painter, room, line.agent if line.is_damaged or line.verdict else f"{line.agent}  ·  {line.summary}")
         painter.restore()
+
+    def _draw_time_line(
+        self, painter: QPainter, card: QRectF, line: CheckpointLine, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """The line and the dot on it: hollow until reviewed, a ring around what was restored."""
+        x, y = card.left() + _DOT, card.top() + 19
+        is_first, is_last = index.row() == 0, index.row() == index.model().rowCount() - 1
+        painter.setPen(self._theme.color("border_strong"))
+        painter.drawLine(QPointF(x, y if is_first else card.top()), QPointF(x, y if is_last else card.bottom() + 1))
+        ink = self._theme.color("danger" if line.is_damaged else _VERDICT_INKS.get(line.verdict, "text_faint"))
+        painter.setPen(ink)
+        painter.setBrush(ink if line.verdict else self._theme.color("surface"))
+        painter.drawEllipse(QPointF(x, y), 4, 4)
+        if line.is_restored:
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawEllipse(QPointF(x, y), 6.5, 6.5)
 
     @staticmethod
     def _cut(painter: QPainter, room: QRectF, text: str) -> None:

@@ -13,8 +13,11 @@ from pytestqt.qtbot import QtBot
 
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.models.state_tree import GROUP, StateTree
+from gm_desktop.notices import Notices
 from gm_desktop.theme import Theme
-from gm_desktop.viewmodels.checkpoints import CheckpointDetails, CheckpointsViewModel, DamagedCheckpoint, Said
+from gm_desktop.undo_controller import UndoController
+from gm_desktop.viewmodels.checkpoint_details import CheckpointDetails, DamagedCheckpoint, Said
+from gm_desktop.viewmodels.checkpoints import CheckpointsViewModel
 from gm_desktop.viewmodels.states import Empty
 from gm_desktop.views.checkpoints import CheckpointsPage
 from gm_desktop.widgets.conversation import Conversation
@@ -43,9 +46,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk(open_host: EngineHost, theme: Theme, qtbot: QtBot) -> Desk:
-    model = CheckpointsViewModel(open_host, FrozenClock(tick_s=0), open_host)
-    for each in (model.checkpoints, model.agents, model.tree):
+def desk(open_host: EngineHost, undo: UndoController, notices: Notices, theme: Theme, qtbot: QtBot) -> Desk:
+    model = CheckpointsViewModel(open_host, undo, notices, FrozenClock(tick_s=0), open_host)
+    for each in (model.checkpoints, model.agents, model.tree, model.compare.table, model.moment.facts):
         QAbstractItemModelTester(each, FATAL, each)
     page = CheckpointsPage(model, theme)
     qtbot.addWidget(page)
