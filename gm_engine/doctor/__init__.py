@@ -12,6 +12,7 @@ from gm_engine.clock import Clock, SystemClock, format_ns
 from gm_engine.doctor import content_checks, ledger_checks
 from gm_engine.doctor.findings import Finding, Outcome, Verdict
 from gm_engine.doctor.repairs import LEDGER_REPAIRS, STORE_REPAIRS
+from gm_engine.doctor.vector_paths import check_older_models
 from gm_engine.errors import EmbeddingFailed, GrayMatterError, InvalidInput
 from gm_engine.memory import Memory
 from gm_engine.progress import Progress, no_progress
@@ -139,6 +140,7 @@ _LEDGER_CHECKS: dict[str, Callable[[Connection], Outcome]] = {
     "keyword index": ledger_checks.check_terms,
     "aliases": ledger_checks.check_aliases,
     "lineage": ledger_checks.check_lineage,
+    "older models": check_older_models,
 }
 _CONTENT_CHECKS: dict[str, Callable[[Connection], Outcome]] = {
     "references": content_checks.check_references,

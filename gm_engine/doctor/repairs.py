@@ -10,6 +10,7 @@ from pathlib import Path
 from gm_engine.clock import Clock
 from gm_engine.doctor.content_checks import DANGLING, ORPHANS
 from gm_engine.doctor.ledger_checks import circles, differences, replacements, replayed_facts
+from gm_engine.doctor.vector_paths import drop_older_models
 from gm_engine.memory import Memory
 from gm_engine.progress import Progress
 from gm_engine.records import SUPERSEDED_BY_AGENT, Fact, JsonValue, Origin
@@ -135,6 +136,7 @@ LEDGER_REPAIRS: dict[str, tuple[Repair, str]] = {
     "lineage": (repair_lineage, "break circles; undo can take it back"),
     "references": (repair_references, "drop what belongs to nothing"),
     "receipts": (repair_receipts, "take facts that are gone off the links"),
+    "older models": (drop_older_models, "drop them; going back to that model would embed everything again"),
 }
 STORE_REPAIRS: dict[str, tuple[Callable[[Path, Clock, Origin, Progress], None], str]] = {
     "vectors": (repair_vectors, "compute what is missing"),

@@ -4,16 +4,43 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sqlalchemy import Connection
+
 from gm_engine.clock import Clock
 from gm_engine.config import Config
-from gm_engine.doctor.findings import Finding, Verdict
+from gm_engine.doctor.findings import Finding, Outcome, Verdict, judge
 from gm_engine.embedding.embedder import Embedder
 from gm_engine.errors import StoreBusy, VectorIndexFailed
 from gm_engine.memory import Memory
 from gm_engine.progress import CancelToken, Progress, no_progress
 from gm_engine.records import Origin, VectorExam
+from gm_engine.store.database import BUSY_TIMEOUT_S, Ledger
+from gm_engine.store.vectors import drop_model, stored_models
 
 CHECK = "vector paths"
+_OLDER = (
+    "SELECT m.name, count(v.vec_seq), coalesce(sum(length(v.data)), 0) FROM models m"
+    " JOIN vectors v ON v.model_id = m.id WHERE m.state = 'old' GROUP BY m.id ORDER BY m.id"
+)
+
+
+def check_older_models(connection: Connection) -> Outcome:
+    """Vectors of models that were replaced: kept for whoever goes back, and of no other use."""
+    kept = (
+        f"{count:,} vectors of {name}, which was replaced, take {size / 1e6:,.1f} MB"
+        for name, count, size in connection.exec_driver_sql(_OLDER)
+    )
+    return judge(kept, sound="every vector is of the model in use", verdict=Verdict.NOTICE)
+
+
+def drop_older_models(ledger: Ledger, origin: Origin, progress: Progress) -> None:
+    """Deletes models that were replaced, with their vectors."""
+    del origin  # vectors are bookkeeping: the journal does not know them
+    with ledger.bookkeep(timeout_s=BUSY_TIMEOUT_S) as connection:
+        older = [model for model in stored_models(connection) if model.state == "old"]
+        for done, model in enumerate(older):
+            progress(done, len(older), "Dropping vectors of older models")
+            drop_model(connection, model)
 
 
 def examine_vector_paths(

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from gm_engine import Config, Memory
+from gm_engine.doctor import Finding, Verdict, examine, repair
 from gm_engine.embedding.embedder import Embedder
 from gm_engine.errors import EmbeddingFailed
 from gm_engine.store.vectors import drop_model, stored_models
@@ -190,6 +191,29 @@ def test_a_model_that_is_dropped_is_forgotten_by_whoever_has_its_vectors_loaded(
     assert answering(memory)[1:] == (0, 0)
     work(memory)
     assert answering(memory) == (NEW, 12, 12)
+
+
+def test_the_doctor_names_vectors_of_older_models_and_drops_them_when_asked(store: Open, tmp_path: Path) -> None:
+    old, new = Scripted(model=OLD, dims=16), Scripted(model=NEW, dims=24)
+    memory = store(old)
+    fill(memory)
+    work(memory)
+    memory.close()
+    memory = store(new, old)
+    work(memory)
+
+    def finding() -> Finding:
+        return next(found for found in examine(tmp_path) if found.check == "older models")
+
+    assert finding().verdict is Verdict.NOTICE
+    assert "12 vectors of old, which was replaced" in finding().detail
+    before = answering(memory)
+    repair(tmp_path, ["older models"])
+    assert (finding().verdict, finding().detail) == (Verdict.SOUND, "every vector is of the model in use")
+    assert states(memory) == {NEW: "active"}
+    assert answering(memory) == before == (NEW, 12, 12)
+    work(memory)
+    assert memory.vector_status().path == "chroma"
 
 
 def test_hooks_hear_of_recalls_and_of_written_facts(store: Open) -> None:
