@@ -26,14 +26,18 @@ from gm_desktop.store_opener import Opener, open_memory
 from gm_desktop.theme import Mode, Theme
 from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
+from gm_desktop.viewmodels.agent_eye import AgentEyeViewModel
+from gm_desktop.viewmodels.batch import BatchViewModel
 from gm_desktop.viewmodels.checkpoints import CheckpointsViewModel
 from gm_desktop.viewmodels.consolidate import ConsolidateViewModel
 from gm_desktop.viewmodels.cycles import CyclesViewModel
 from gm_desktop.viewmodels.fact_verbs import FactVerbs
+from gm_desktop.viewmodels.lab import LabViewModel
 from gm_desktop.viewmodels.memory import MemoryViewModel
 from gm_desktop.viewmodels.publish import PublishViewModel
 from gm_desktop.viewmodels.revision import RevisionViewModel
 from gm_desktop.viewmodels.search import SearchViewModel
+from gm_desktop.viewmodels.why_not import WhyNotViewModel
 from gm_desktop.views.checkpoints import CheckpointsPage
 from gm_desktop.views.consolidate import ConsolidatePage
 from gm_desktop.views.crash_dialog import CrashDialog
@@ -41,6 +45,7 @@ from gm_desktop.views.first_run import FirstRunView
 from gm_desktop.views.memory import MemoryPage
 from gm_desktop.views.publish import PublishPage
 from gm_desktop.views.search import SearchPage
+from gm_desktop.views.search_actions import SearchModels
 from gm_desktop.views.shortcuts_dialog import ShortcutsDialog
 from gm_engine.clock import Clock
 from gm_engine.errors import GrayMatterError
@@ -92,6 +97,14 @@ class App(QObject):
         self.remembering = MemoryViewModel(self.host, verbs, clock, self)
         self.revising = RevisionViewModel(self.host, self.undo, self)
         self.searching = SearchViewModel(self.host, verbs, clock, self)
+        batch = BatchViewModel(self.host, self.searching, clock, self)
+        self.search_models = SearchModels(
+            self.searching,
+            batch,
+            AgentEyeViewModel(self.host, self.searching, batch, self),
+            WhyNotViewModel(self.host, self.searching, batch, self),
+            LabViewModel(self.host, self.searching, batch, undo=self.undo, notices=self.notices, parent=self),
+        )
         self.checkpoints = CheckpointsViewModel(self.host, self.undo, self.notices, clock, self)
         self.consolidating = ConsolidateViewModel(self.host, self.undo, self.notices, clock, self)
         self.cycles = CyclesViewModel(self.host, self.undo, self.notices, self)
@@ -124,12 +137,18 @@ class App(QObject):
         self.actions.add(self.window, page_specs(deeds, shown), everywhere=True)
         for number, page in enumerate(pages, start=1):
             self.window.add_page(page, shortcut=f"Ctrl+{number}")
+        self.window.rail.accept_facts("search")
         self.window.rail.add_action(self.actions.action("store.import"))
         self.window.rail.add_action(self.actions.action("palette.open"))
         self.window.build_menus()
 
     def _pages(self) -> tuple[Page, ...]:
-        search = SearchPage(self.searching, self.theme)
+        memory = MemoryPage(self.remembering, self.revising, self.theme)
+        search = SearchPage(self.search_models, self.theme)
+        memory.why_not_wanted.connect(search.follow)
+        self.window.rail.fact_dropped.connect(search.follow)
+        search.page_wanted.connect(lambda: self.show_page("search"))
+        search.inspector_wanted.connect(self._open_inspector)
         search.fact_wanted.connect(self._reveal_fact)
         search.revise_wanted.connect(self.revising.open)
         self.revising.saved.connect(self.searching.prefer)
@@ -138,7 +157,7 @@ class App(QObject):
         consolidate = ConsolidatePage(self.consolidating, self.cycles, self.theme)
         consolidate.fact_wanted.connect(self._reveal_fact)
         return (
-            MemoryPage(self.remembering, self.revising, self.theme),
+            memory,
             search,
             consolidate,
             checkpoints,
@@ -194,6 +213,11 @@ class App(QObject):
             remembering.state_changed,
             searching.selection_changed,
             searching.state_changed,
+            searching.question_changed,
+            self.search_models.batch.selection_changed,
+            self.search_models.eye.changed,
+            self.search_models.lab.kept_changed,
+            self.search_models.lab.report_changed,
             checkpoints.state_changed,
             checkpoints.details_changed,
             self.consolidating.state_changed,
@@ -354,6 +378,10 @@ class App(QObject):
 
     def _toggle_inspector(self) -> None:
         self.window.set_inspector_width(0 if self.window.inspector_width > 0 else INSPECTOR_WIDTH)
+
+    def _open_inspector(self) -> None:
+        if self.window.inspector_width == 0:
+            self.window.set_inspector_width(INSPECTOR_WIDTH)
 
     def _set_theme(self, mode: Mode) -> None:
         self.preferences.theme = mode

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from PySide6.QtWidgets import QWidget
@@ -39,6 +40,10 @@ class Page(QWidget):
 
     def prepare_screenshot(self) -> None:
         """Brings the page into a telling state (a selection, a performed search) for `--screenshots`."""
+
+    def screenshot_scenes(self) -> tuple[tuple[str, Callable[[], None]], ...]:
+        """More states worth a picture: (name, how to get there), each from where the one before ended."""
+        return ()
 
     def is_settled(self) -> bool:
         """Whether the page waits for no answer; `--screenshots` takes the picture then."""

@@ -109,6 +109,11 @@ class _Show(QObject):
             yield _rest(SETTLE_MS)
             yield page.is_settled
             yield from self._shoot(page_id)
+            for name, prepare in page.screenshot_scenes():
+                prepare()
+                yield _rest(SETTLE_MS)
+                yield page.is_settled
+                yield from self._shoot(f"{page_id}-{name}")
 
     def _shoot(self, name: str) -> Iterator[Condition]:
         for theme in THEMES:

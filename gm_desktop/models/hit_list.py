@@ -17,8 +17,9 @@ ROOT = QModelIndex()
 class Hit:
     """One answer as a row: its first words, the character spans of matched words in them, its place and score.
 
-    `shares` are the signals' parts of the best final score in the list, so that bars can be compared; `spoken` says all
-    of it in words.
+    `shares` are the signals' parts of the best final score in the list, so that bars can be compared (empty: no bar);
+    `moved` says how the place differs from the saved ranking (`▲ 2`, `▼ 1`, `new`), with `tone` as its meaning;
+    `spoken` says all of it in words.
     """
 
     id: str
@@ -33,6 +34,8 @@ class Hit:
     shares: tuple[float, ...]
     score: str
     spoken: str
+    moved: str = ""
+    tone: str = ""
 
 
 class HitList(QAbstractListModel):

@@ -264,7 +264,7 @@ class MemoryViewModel(QObject):
 
     def _columns(self) -> tuple[Column, ...]:
         return (
-            Column(tr("Fact"), "text", lambda row: Cell(row.text)),
+            Column(tr("Fact"), "text", _text_cell),
             Column(
                 "",
                 "pinned",
@@ -281,6 +281,10 @@ class MemoryViewModel(QObject):
 
     def _age_cell(self, row: FactRow) -> Cell:
         return Cell(age(row.created_ns, self._clock.now_ns()), "quiet", utc_time(row.created_ns))
+
+
+def _text_cell(row: FactRow) -> Cell:
+    return Cell(row.text, "", tr("{fact}, pinned", fact=row.text) if row.pinned else "")
 
 
 def _confidence_cell(row: FactRow) -> Cell:

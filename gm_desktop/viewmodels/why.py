@@ -41,7 +41,10 @@ class Replaced:
 
 @dataclass(frozen=True, slots=True)
 class WhyDetails:
-    """Everything the panel shows about one hit. The values of `signals` add up to `base`, digit for digit."""
+    """Everything the panel shows about one hit. The values of `signals` add up to `base`, digit for digit.
+
+    `merge_note` says how the place came to be where two namespaces' answers were merged.
+    """
 
     id: str
     position: int
@@ -61,6 +64,7 @@ class WhyDetails:
     note: str
     matched: tuple[str, ...]
     replaced: tuple[Replaced, ...]
+    merge_note: str = ""
 
 
 def why_details(

@@ -16,7 +16,7 @@ from gm_desktop.views.fact_dialogs import AddFactDialog, AgentDialog
 
 _MENU = (
     "fact.revise fact.pin fact.unpin | fact.label_verified fact.label_inferred fact.label_unverified |"
-    " fact.move fact.copy fact.copy_text | fact.retire fact.restore"
+    " fact.move fact.copy fact.copy_text fact.why_not | fact.retire fact.restore"
 )
 
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QMimeData, QPoint, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QDrag, QResizeEvent
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView
 
 from gm_desktop.i18n import tr
 from gm_desktop.models.paged_table import ID_ROLE, PagedTable
 from gm_desktop.theme import Theme
 from gm_desktop.viewmodels.memory import MemoryViewModel
-from gm_desktop.widgets.agent_view import FACTS_MIME
 from gm_desktop.widgets.fact_delegate import ROW_HEIGHT, FactDelegate
+from gm_desktop.widgets.fact_drag import drag_facts
 
 TEXT, PINNED, AGENT, CONFIDENCE, WEIGHT, AGE, USES, ORIGIN, STATUS = range(9)
 _WIDTHS = {PINNED: 34, AGENT: 112, CONFIDENCE: 100, WEIGHT: 98, AGE: 60, USES: 60, ORIGIN: 112, STATUS: 94}
 _GIVES_WAY = (ORIGIN, WEIGHT, USES, AGENT, STATUS, AGE, CONFIDENCE)
-_TEXT_NEEDS = 220
+_TEXT_NEEDS = 280
 _KEYS = ("text", "pinned", "agent", "confidence", "weight", "created", "uses", "origin", "status")
 
 
@@ -137,12 +137,7 @@ class FactTable(QTableView):
 
     def startDrag(self, _actions: Qt.DropAction) -> None:
         """Drags the selection, however large: the ids stay in the view-model."""
-        data = QMimeData()
-        data.setData(FACTS_MIME, str(len(self._viewmodel.selected)).encode())
-        drag = QDrag(self)
-        drag.setMimeData(data)
-        drag.setPixmap(self._theme.pixmap("layers", "accent", 24))
-        drag.exec(Qt.DropAction.MoveAction | Qt.DropAction.CopyAction, Qt.DropAction.MoveAction)
+        drag_facts(self, self._viewmodel.selected, self._theme, may_move=True)
 
     # keeping one's place
 
@@ -178,7 +173,7 @@ class FactTable(QTableView):
         self._fit_columns()
 
     def _fit_columns(self) -> None:
-        shown = set(_WIDTHS)
+        shown = set(_WIDTHS) - {PINNED}  # a pin stands at the end of its fact's text
         if self._viewmodel.filter.agent_id is not None:
             shown.discard(AGENT)
         if self._viewmodel.filter.status == "live":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from PySide6.QtCore import QItemSelectionModel, QPoint, Qt
+from PySide6.QtCore import QItemSelectionModel, QPoint, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from gm_desktop.actions import ActionSpec
@@ -36,6 +36,7 @@ class MemoryPage(Page):
     page_id = "memory"
     title = "Memory"
     icon_name = "brain"
+    why_not_wanted = Signal(str)
 
     def __init__(self, viewmodel: MemoryViewModel, revision: RevisionViewModel, theme: Theme) -> None:
         super().__init__()
@@ -123,6 +124,15 @@ class MemoryPage(Page):
         return (
             *self._actions.specs(),
             ActionSpec("fact.find", tr("Find in facts"), "search", "Ctrl+F", run=self._focus_find),
+            ActionSpec(
+                "fact.why_not",
+                tr("Why isn't it found?"),
+                "circle-question-mark",
+                "",
+                lambda: len(self._viewmodel.selected) == 1,
+                self._why_not,
+                words="why not missing search explain",
+            ),
             ActionSpec("filter.clear", tr("Clear filters"), "filter", "", self._narrows, self._clear_filters),
         )
 
@@ -208,6 +218,10 @@ class MemoryPage(Page):
 
     def _clear_filters(self) -> None:
         self._viewmodel.set_filter(self._viewmodel.filter.cleared())
+
+    def _why_not(self) -> None:
+        if len(self._viewmodel.selected) == 1:
+            self.why_not_wanted.emit(next(iter(self._viewmodel.selected)))
 
     def _focus_find(self) -> None:
         self.filters.text.setFocus()

@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QStacked
 
 from gm_desktop.i18n import tr
 from gm_desktop.theme import SPACE, Theme
-from gm_desktop.viewmodels.search import SearchViewModel
 from gm_desktop.viewmodels.why import SignalRow, WhyDetails
 from gm_desktop.widgets.basics import EmptyState, push_button, row, rule, text_label
 from gm_desktop.widgets.contribution_bar import ContributionBar, SignalDot
@@ -89,23 +88,21 @@ class SumTable(QWidget):
 
 
 class WhyPanel(QWidget):
-    """The inspector of the Search page."""
+    """Explains one hit; whoever owns it says which."""
 
     fact_wanted = Signal(str)
 
-    def __init__(self, viewmodel: SearchViewModel, theme: Theme) -> None:
+    def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._viewmodel, self._theme = viewmodel, theme
-        self.setProperty("kind", "surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setMinimumWidth(300)
+        self._theme = theme
+        self._fact_id = ""
         self._make_widgets()
         self._lay_out()
         self._wire()
-        self._show()
+        self.show_why(None)
 
     def _make_widgets(self) -> None:
-        self._place = text_label("", "section")
+        self._place = text_label("", "strong")
         self.open_fact = push_button(tr("Open in Memory"), "link", self._on_open)
         self.confidence = Pill(self._theme)
         self._meta = text_label("", "small")
@@ -114,6 +111,7 @@ class WhyPanel(QWidget):
         self.bar = ContributionBar(self._theme)
         self.sum = SumTable(self._theme)
         self._note = text_label("", "danger", wrap=True)
+        self.merge_note = text_label("", "small", wrap=True)
         self._words_title = text_label(tr("Matched words"), "section")
         self._words = QWidget()
         self._words_flow = FlowLayout(self._words, gap=6)
@@ -128,15 +126,16 @@ class WhyPanel(QWidget):
     def _lay_out(self) -> None:
         body = QWidget()
         column = QVBoxLayout(body)
-        column.setContentsMargins(_MARGIN, 20, _MARGIN, 20)
+        column.setContentsMargins(_MARGIN, 14, _MARGIN, 20)
         column.setSpacing(10)
-        column.addLayout(row(text_label(tr("Why this?"), "heading"), 1, self.open_fact))
-        column.addLayout(row(self.confidence, self._meta, 1, self._place))
+        column.addLayout(row(self._place, 1, self.open_fact))
+        column.addLayout(row(self.confidence, self._meta, 1))
         column.addWidget(self.text)
         column.addSpacing(SPACE)
         column.addWidget(self.bar)
         column.addWidget(self.sum)
         column.addWidget(self._note)
+        column.addWidget(self.merge_note)
         column.addSpacing(SPACE)
         for widget in (self._words_title, self._words):
             column.addWidget(widget)
@@ -157,20 +156,18 @@ class WhyPanel(QWidget):
         layout.addWidget(self._stack)
 
     def _wire(self) -> None:
-        self._viewmodel.selection_changed.connect(self._show)
         self.replaced.chosen.connect(self.fact_wanted)
 
     def _on_open(self) -> None:
-        why = self._viewmodel.why
-        if why is not None:
-            self.fact_wanted.emit(why.id)
+        self.fact_wanted.emit(self._fact_id)
 
-    def _show(self) -> None:
-        why, answer = self._viewmodel.why, self._viewmodel.answer
+    def show_why(self, why: WhyDetails | None, *, count: int = 0, coverage: str = "") -> None:
+        """Explains a hit of `count`; None: there is none."""
         self._stack.setCurrentWidget(self._empty if why is None else self._area)
-        if why is None or answer is None:
+        if why is None:
             return
-        self._place.setText(tr("Hit {position} of {count}", position=why.position, count=len(answer.hits)))
+        self._fact_id = why.id
+        self._place.setText(tr("Hit {position} of {count}", position=why.position, count=count))
         self.confidence.show_text(why.confidence_title, why.confidence)
         self._meta.setText(why.written)
         self._meta.setToolTip(why.written_utc)
@@ -180,13 +177,15 @@ class WhyPanel(QWidget):
         self.sum.show_sum(why)
         self._note.setText(why.note)
         self._note.setVisible(bool(why.note))
+        self.merge_note.setText(why.merge_note)
+        self.merge_note.setVisible(bool(why.merge_note))
         self._show_words(why.matched)
         self._replaced_title.setVisible(bool(why.replaced))
         self.replaced.setVisible(bool(why.replaced))
         self.replaced.show_moments(
             [Moment(each.id, each.text, each.when, tr("Open this fact")) for each in why.replaced]
         )
-        self.coverage.setText(answer.coverage)
+        self.coverage.setText(coverage)
 
     def _show_words(self, words: tuple[str, ...]) -> None:
         shown = words[:_MOST_WORDS]

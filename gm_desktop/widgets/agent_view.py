@@ -9,9 +9,8 @@ from PySide6.QtWidgets import QFrame, QListView
 from gm_desktop.i18n import tr
 from gm_desktop.models.agent_list import AGENT_ROLE, AgentList
 from gm_desktop.theme import Theme
+from gm_desktop.widgets.fact_drag import FACTS_MIME
 from gm_desktop.widgets.side_delegates import AgentDelegate
-
-FACTS_MIME = "application/x-graymatter-facts"
 
 
 class AgentView(QListView):

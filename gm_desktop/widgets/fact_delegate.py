@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter
-from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
 from gm_desktop.models.paged_table import MUTED_ROLE, TONE_ROLE
 from gm_desktop.theme import Theme
@@ -14,6 +14,7 @@ ROW_HEIGHT = 36
 CELL_PADDING = 10
 _PIN_SIZE = 15
 _METER_WIDTH = 34
+_TEXT, _PIN = 0, 1  # the first two columns
 
 
 class FactDelegate(QStyledItemDelegate):
@@ -63,9 +64,21 @@ class FactDelegate(QStyledItemDelegate):
             is_selected = bool(option.state & QStyle.StateFlag.State_Selected)
             paint_pill(painter, inner, str(text), tone=tone, theme=self._theme, is_selected=is_selected)
         elif text:
+            if index.column() == _TEXT:
+                inner = self._beside_pin(painter, inner, index)
             role = "text_muted" if is_muted or tone == "quiet" else "text"
             self._paint_text(painter, inner, str(text), role=role, index=index)
         painter.restore()
+
+    def _beside_pin(self, painter: QPainter, inner: QRectF, index: QModelIndex | QPersistentModelIndex) -> QRectF:
+        """Room for the text. While the pins have no column of their own, a pin stands at the end of its fact's text."""
+        pin = index.model().index(index.row(), _PIN)
+        is_drawn_there = isinstance(self._view, QTableView) and not self._view.isColumnHidden(_PIN)
+        if is_drawn_there or pin.data(TONE_ROLE) != "pin" or not pin.data(Qt.ItemDataRole.DisplayRole):
+            return inner
+        glyph = self._theme.pixmap("pin", "accent", _PIN_SIZE)
+        painter.drawPixmap(int(inner.right()) - _PIN_SIZE, int(inner.center().y() - _PIN_SIZE / 2) + 1, glyph)
+        return inner.adjusted(0, 0, -_PIN_SIZE - 8, 0)
 
     def _paint_ground(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex

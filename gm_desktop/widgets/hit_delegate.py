@@ -54,12 +54,21 @@ class HitDelegate(QStyledItemDelegate):
         painter.setPen(self._theme.color("text_muted"))
         place = QRectF(inner.left(), inner.top(), _PLACE_WIDTH - 10, 20)
         painter.drawText(place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, str(hit.position))
+        if hit.moved:
+            self._paint_move(painter, QRectF(place.left(), inner.bottom() - _BELOW, place.width(), _BELOW), hit)
         body = inner.adjusted(_PLACE_WIDTH, 0, 0, 0)
         painter.setFont(self._theme.font("body"))
         self._paint_text(painter, body, hit)
         below = QRectF(body.left(), body.bottom() - _BELOW, body.width(), _BELOW)
         self._paint_below(painter, below, hit, is_selected=bool(option.state & QStyle.StateFlag.State_Selected))
         painter.restore()
+
+    def _paint_move(self, painter: QPainter, box: QRectF, hit: Hit) -> None:
+        """How far the hit moved, below its place; it may reach a little to the left."""
+        painter.setFont(_tabular(self._theme.font("small")))
+        painter.setPen(self._theme.color(hit.tone))
+        flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(box.adjusted(-_PADDING[0] + 2, 0, 2, 0), flags, hit.moved)
 
     def _paint_ground(self, painter: QPainter, option: QStyleOptionViewItem, card: QRectF) -> None:
         role = ""
@@ -90,16 +99,15 @@ class HitDelegate(QStyledItemDelegate):
         layout.draw(painter, QPointF(body.left(), body.top()), ranges)
 
     def _paint_below(self, painter: QPainter, line: QRectF, hit: Hit, *, is_selected: bool) -> None:
-        small = self._theme.font("small")
-        small.setFeature(QFont.Tag("tnum"), 1)
-        painter.setFont(small)
+        painter.setFont(_tabular(self._theme.font("small")))
         right = line.right()
         painter.setPen(self._theme.color("text_muted"))
         score = QRectF(right - _SCORE_WIDTH, line.top(), _SCORE_WIDTH, line.height())
         painter.drawText(score, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, hit.score)
-        bar_width = min(_BAR_WIDTH, max(60.0, line.width() - 330))
+        bar_width = min(_BAR_WIDTH, max(60.0, line.width() - 330)) if hit.shares else 0.0
         bar = QRectF(score.left() - bar_width, line.top(), bar_width, line.height())
-        paint_contributions(painter, bar, hit.shares, self._theme)
+        if hit.shares:
+            paint_contributions(painter, bar, hit.shares, self._theme)
         left = line.left()
         room = QRectF(left, line.top(), max(0.0, bar.left() - left - 12), line.height())
         drawn = paint_pill(
@@ -114,6 +122,12 @@ class HitDelegate(QStyledItemDelegate):
         text = metrics.elidedText(f"{hit.agent}  ·  {hit.age}", Qt.TextElideMode.ElideRight, width)
         painter.setPen(self._theme.color("text_muted"))
         painter.drawText(QRectF(left, line.top(), width, line.height()), Qt.AlignmentFlag.AlignVCenter, text)
+
+
+def _tabular(font: QFont) -> QFont:
+    """Digits of one width, so that columns of them line up."""
+    font.setFeature(QFont.Tag("tnum"), 1)
+    return font
 
 
 def text_layout(text: str, font: QFont, width: float, *, lines: int) -> QTextLayout:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect, QRectF, Qt, Signal
-from PySide6.QtGui import QAction, QIcon, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QDragEnterEvent, QDragLeaveEvent, QDropEvent, QIcon, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from gm_desktop.theme import SPACE, Theme
 from gm_desktop.widgets.basics import Picture, text_label
+from gm_desktop.widgets.fact_drag import dragged_fact
 
 WIDTH = 184
 _MARK_PX = 18
+SPRING_MS = 600
 
 
 class RailButton(QToolButton):
-    """One entry: icon, text, a soft ground while it is open or under the pointer."""
+    """One entry: icon, text, a soft ground while it is open or under the pointer.
+
+    Where it accepts drops, a fact that hovers for a moment opens the page, and one that is dropped is handed on.
+    """
+
+    fact_dropped = Signal(str)
 
     def __init__(self, theme: Theme, text: str) -> None:
         super().__init__()
         self._theme = theme
+        self._is_target = False
+        self._spring = QTimer(self, singleShot=True, interval=SPRING_MS)
+        self._spring.timeout.connect(self.click)
         self.setText(text)
         self.setAccessibleName(text)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -26,15 +36,45 @@ class RailButton(QToolButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """One fact may hover here."""
+        if dragged_fact(event.mimeData()) is None or not self.isEnabled():
+            event.ignore()
+            return
+        event.acceptProposedAction()
+        self._spring.start()
+        self._mark(is_target=True)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """It went on."""
+        self._spring.stop()
+        self._mark(is_target=False)
+        event.accept()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Hands the fact on."""
+        self._spring.stop()
+        self._mark(is_target=False)
+        fact_id = dragged_fact(event.mimeData())
+        if fact_id is not None:
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+            self.fact_dropped.emit(fact_id)
+
+    def _mark(self, *, is_target: bool) -> None:
+        self._is_target = is_target
+        self.update()
+
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Draws the entry in the theme's colours."""
         theme, painter = self._theme, QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(self.rect()).adjusted(1, 1, -1, -1)
         ground = "accent_soft" if self.isChecked() else "hover" if self.underMouse() and self.isEnabled() else ""
-        painter.setPen(QPen(theme.color("focus"), 2) if self.hasFocus() else Qt.PenStyle.NoPen)
+        is_framed = self.hasFocus() or self._is_target
+        painter.setPen(QPen(theme.color("focus"), 2) if is_framed else Qt.PenStyle.NoPen)
         painter.setBrush(theme.color(ground) if ground else Qt.BrushStyle.NoBrush)
-        if ground or self.hasFocus():
+        if ground or is_framed:
             painter.drawRoundedRect(box, 7, 7)
         mode = QIcon.Mode.Normal if self.isEnabled() else QIcon.Mode.Disabled
         self.icon().paint(painter, QRect(11, (self.height() - 16) // 2, 16, 16), Qt.AlignmentFlag.AlignCenter, mode)
@@ -46,9 +86,10 @@ class RailButton(QToolButton):
 
 
 class NavigationRail(QWidget):
-    """Emits `chosen(page_id)`; shows which page is open."""
+    """Emits `chosen(page_id)`; shows which page is open. `fact_dropped` comes from a page that accepts facts."""
 
     chosen = Signal(str)
+    fact_dropped = Signal(str)
 
     def __init__(self, theme: Theme, title: str) -> None:
         super().__init__()
@@ -79,6 +120,12 @@ class NavigationRail(QWidget):
         button = RailButton(self._theme, action.text())
         button.setDefaultAction(action)
         self._actions.addWidget(button)
+
+    def accept_facts(self, page_id: str) -> None:
+        """Lets a dragged fact be dropped on the entry of this page."""
+        button = self._buttons[page_id]
+        button.setAcceptDrops(True)
+        button.fact_dropped.connect(self.fact_dropped)
 
     def show_page(self, page_id: str | None) -> None:
         """Marks the open page; None: no page is open."""

@@ -17,7 +17,7 @@ from gm_desktop.viewmodels.fact_details import FactDetails
 from gm_desktop.views.memory import MemoryPage
 from gm_desktop.views.revise_dialog import ReviseDialog
 from gm_desktop.views.search import SearchPage
-from gm_desktop.widgets.agent_view import FACTS_MIME
+from gm_desktop.widgets.fact_drag import FACTS_MIME
 from gm_engine import Memory
 from tests.fakes.clock import FrozenClock
 from tests.widget.conftest import open_scripted

@@ -15,11 +15,17 @@ from gm_desktop.engine_host import EngineHost
 from gm_desktop.notices import Notices
 from gm_desktop.theme import Theme
 from gm_desktop.undo_controller import UndoController
+from gm_desktop.viewmodels.agent_eye import AgentEyeViewModel
+from gm_desktop.viewmodels.answers import coverage_sentence
+from gm_desktop.viewmodels.batch import BatchViewModel
 from gm_desktop.viewmodels.fact_verbs import FactVerbs
-from gm_desktop.viewmodels.search import SearchViewModel, coverage_sentence
+from gm_desktop.viewmodels.lab import LabViewModel
+from gm_desktop.viewmodels.search import SearchViewModel
 from gm_desktop.viewmodels.states import Empty, Full
 from gm_desktop.viewmodels.why import WhyDetails
+from gm_desktop.viewmodels.why_not import WhyNotViewModel
 from gm_desktop.views.search import SearchPage
+from gm_desktop.views.search_actions import SearchModels
 from gm_engine import Memory
 from gm_engine.records import Coverage, StoreSettings
 from tests.fakes.clock import FrozenClock
@@ -58,7 +64,15 @@ def desk(open_host: EngineHost, undo: UndoController, notices: Notices, theme: T
     model = SearchViewModel(open_host, verbs, FrozenClock(tick_s=0), open_host)
     for each in (model.hits, model.agents):
         QAbstractItemModelTester(each, FATAL, each)
-    page = SearchPage(model, theme)
+    batch = BatchViewModel(open_host, model, FrozenClock(tick_s=0), open_host)
+    models = SearchModels(
+        model,
+        batch,
+        AgentEyeViewModel(open_host, model, batch, open_host),
+        WhyNotViewModel(open_host, model, batch, open_host),
+        LabViewModel(open_host, model, batch, undo=undo, notices=notices, parent=open_host),
+    )
+    page = SearchPage(models, theme)
     page.inspector().setParent(page)
     page.resize(1000, 700)
     qtbot.addWidget(page)
@@ -149,10 +163,10 @@ def test_a_fact_written_elsewhere_joins_the_answer_and_the_selected_hit_stays(de
 
 def test_a_weak_match_is_said(desk: Desk) -> None:
     desk.ask("quantum zebra")
-    assert desk.page.feedback.isVisible()
-    assert "zebra" in desk.page.feedback_text.text()
+    assert desk.page.answer.feedback.isVisible()
+    assert "zebra" in desk.page.answer.feedback_text.text()
     desk.ask("quote")
-    assert not desk.page.feedback.isVisible()
+    assert not desk.page.answer.feedback.isVisible()
 
 
 def test_other_agents_and_fewer_hits_can_be_asked(desk: Desk) -> None:
@@ -161,7 +175,7 @@ def test_other_agents_and_fewer_hits_can_be_asked(desk: Desk) -> None:
     desk.qtbot.waitUntil(lambda: len(desk.model.hits.hits) == 1)
     desk.model.set_agent("__shared__")
     desk.qtbot.waitUntil(lambda: desk.texts() == ["Holidays are announced in March"])
-    assert desk.page.agent.currentText() == "Shared"
+    assert desk.page.options.scopes["shared"].isChecked()
 
 
 def test_replaced_texts_are_listed_and_can_be_opened(desk: Desk) -> None:
@@ -227,7 +241,7 @@ def test_a_hit_is_pinned_and_retired_where_it_is_met(desk: Desk) -> None:
         ),
         (
             Coverage(10_000, 9_999, "exact"),
-            "10,000 facts searched; 1 % of facts have no vector yet. Meaning compared by an exact scan.",
+            "10,000 facts searched; under 1 % of facts have no vector yet. Meaning compared by an exact scan.",
         ),
         (Coverage(3, 0, "none", "No vectors yet."), "3 facts searched by words and date only. No vectors yet."),
         (Coverage(0, 0, "none", "x"), "There was nothing to search."),
