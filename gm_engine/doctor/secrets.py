@@ -27,6 +27,29 @@ _CONTEXT = re.compile(
     r"[^\n.]{0,24}?(?:[:=]|\bis\b)[ \t]*[\"'`«“]?([^\s\"'`»”,;]{8,200})",
     re.IGNORECASE,
 )
+_HINTS = (
+    "pass",
+    "secret",
+    "token",
+    "credential",
+    "key",
+    "://",
+    "akia",
+    "asia",
+    "aiza",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "xox",
+    "sk-",
+    "k_live_",
+    "k_test_",
+    "eyj",
+)
 _LEAST_BITS = 2.75  # per character: below it, it is a word or a pattern
 _SCANNED = 100_000
 
@@ -34,6 +57,9 @@ _SCANNED = 100_000
 def secrets_in(text: str) -> Iterator[str]:
     """What kinds of secrets a text seems to hold; never the secret itself."""
     text = text[:_SCANNED]
+    lower = text.lower()
+    if not any(hint in lower for hint in _HINTS):
+        return
     for kind, shape in _SHAPES:
         if any(kind == "a private key" or _is_mixed(found[0]) for found in shape.finditer(text)):
             yield kind

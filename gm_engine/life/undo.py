@@ -14,6 +14,7 @@ from gm_engine.errors import InvalidInput, UndoConflict
 from gm_engine.life.rows import KINDS, apply_nets
 from gm_engine.records import Change, JournalEntry, JsonValue
 from gm_engine.store import facts as fact_rows
+from gm_engine.store.blocked import anything_blocked
 from gm_engine.store.transaction import Transaction
 
 _FACT = "fact"
@@ -141,7 +142,7 @@ def _apply_facts(tx: Transaction, nets: Mapping[str, Net], language: str) -> Non
     for names, rows in patched.items():
         fact_rows.write_columns(tx.connection, names, rows)
     made = {target: (net.columns, net.version) for target, net in nets.items() if net.whole and net.version}
-    alive = list(fact_rows.load_facts(tx.connection, revived).values()) if revived else []
-    if made:
-        alive.extend(fact_rows.recreate_facts(tx, made, language=language))
-    fact_rows.refuse_revived(tx.connection, alive)
+    alive = list(fact_rows.recreate_facts(tx, made, language=language)) if made else []
+    if anything_blocked(tx.connection):
+        alive.extend(fact_rows.load_facts(tx.connection, revived).values())
+        fact_rows.refuse_revived(tx.connection, alive)

@@ -37,9 +37,14 @@ def block_key(text: str) -> bytes:
     return hashlib.sha256(folded(text).encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
 
 
+def anything_blocked(connection: Connection) -> bool:
+    """Whether there is any block at all: most stores have none."""
+    return bool(connection.exec_driver_sql("SELECT EXISTS(SELECT 1 FROM blocked)").scalar_one())
+
+
 def blocked_keys(connection: Connection, texts: Sequence[tuple[str, str]]) -> list[bytes | None]:
     """For each (agent, text) the key of the block that forbids it, None where nothing does."""
-    if not connection.exec_driver_sql("SELECT EXISTS(SELECT 1 FROM blocked)").scalar_one():
+    if not anything_blocked(connection):
         return [None] * len(texts)
     keys = [block_key(text) for _, text in texts]
     blocks = _blocks_of(connection, keys)

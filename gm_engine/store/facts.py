@@ -318,7 +318,7 @@ def load_facts_by_no(connection: Connection, nos: Sequence[int]) -> dict[int, Fa
 def _load(connection: Connection, column: str, values: Sequence[str]) -> Iterable[Fact]:
     rows = connection.exec_driver_sql(
         f"SELECT {_COLUMNS} FROM facts WHERE {column} IN (SELECT value FROM json_each(?))", (json.dumps(list(values)),)
-    )
+    ).all()
     return (_fact(row) for row in rows)
 
 
@@ -355,7 +355,7 @@ def load_versions(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
     """The versions of those of `ids` that are facts."""
     rows = connection.exec_driver_sql(
         "SELECT id, version FROM facts WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
-    )
+    ).all()
     return {row[0]: row[1] for row in rows}
 
 

@@ -61,7 +61,7 @@ def _with_changes(connection: Connection, rows: Any) -> tuple[JournalEntry, ...]
         "SELECT seq, kind, target, agent_id, version_before, version_after, before, after FROM changes"
         " WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq, n",
         (json.dumps([row[0] for row in rows]),),
-    )
+    ).all()
     for seq, kind, target, agent, version_before, version_after, before, after in found:
         images = _image(before), _image(after)
         changes[seq].append(Change(kind, target, agent, version_before, version_after, *images))

@@ -34,9 +34,13 @@ _HORIZON = (
     "SELECT seq, at_ns FROM journal ORDER BY seq DESC LIMIT 1",
 )
 _REBUILD_AT = 2000  # changed targets; from there making the copy anew is faster than patching it
+_IMPORTED = "c.before IS NULL AND c.version_before = 0 AND j.verb = 'import'"
 _LATER = (
-    "SELECT c.target, j.verb, c.version_before, c.version_after, c.before, c.after IS NULL FROM changes c"
-    " JOIN journal j ON j.seq = c.seq WHERE {which} AND c.seq > ? ORDER BY c.seq DESC, c.n DESC"
+    "SELECT c.target, c.version_before, c.before, c.after IS NULL FROM changes c JOIN journal j ON j.seq = c.seq"
+    f" WHERE {{which}} AND c.seq > ? AND NOT ({_IMPORTED}) ORDER BY c.seq DESC, c.n DESC"
+)
+_IMPORTED_LATER = (
+    f"SELECT c.target FROM changes c JOIN journal j ON j.seq = c.seq WHERE {{which}} AND c.seq > ? AND {_IMPORTED}"
 )
 _ACTOR = "SELECT id FROM actors WHERE channel = ? AND client = ? AND client_version = ? AND session = ?"
 
@@ -177,44 +181,67 @@ class PastLedger(Ledger):
         states = self._states(connection, kind, only)
         if only is not None:
             _forget(connection, kind, [kind.key_of(target) for target in only])
-        later = [target for target, state in states.items() if state.imported_later]
-        born = _born(connection, kind, later)
+        if only is None and len(kind.key) == 1:  # a whole import is dealt with where it lies
+            self._hide_unborn(connection, kind)
+            only = list(states)
+        imported = self._imported_later(connection, kind, only)
+        for target in imported:
+            states.setdefault(target, _State()).imported_later = True
+        born = _born(connection, kind, imported)
         gone: list[tuple[str, ...]] = []
         rows: dict[tuple[str, ...], _State] = {}
         for target, state in states.items():
             key = kind.key_of(target)
-            if not state.exists or _is_purged(kind, state):
+            at_ns = state.columns.get(kind.born, born.get(target)) if state.imported_later else None
+            if not state.exists or _is_purged(kind, state) or (at_ns is not None and at_ns > self.as_of_ns):
                 gone.append(key)
-            elif state.imported_later:
-                at_ns = state.columns.get(kind.born, born.get(target))
-                if at_ns is not None and at_ns > self.as_of_ns:
-                    gone.append(key)
-                    continue
-                self.reconstructed = True
-                if state.whole or state.columns:
-                    rows[key] = state
-            else:
+                continue
+            self.reconstructed |= state.imported_later
+            if state.whole or state.columns:
                 rows[key] = state
         _hide(connection, kind, [*gone, *rows])
         _write_rows(connection, kind, rows)
 
     def _states(self, connection: Connection, kind: _Kind, only: Sequence[str] | None) -> dict[str, _State]:
-        """Every target that changed after `seq`, walked back to there."""
-        which = "+c.kind = ?" if only is None else "c.kind = ? AND c.target IN (SELECT value FROM json_each(?))"
-        values = (kind.name, *(() if only is None else (json.dumps(list(only)),)), self.seq)
+        """Every target that changed after `seq` otherwise than by an import, walked back to there."""
         states: dict[str, _State] = {}
-        for target, verb, old, new, before, removed in connection.exec_driver_sql(_LATER.format(which=which), values):
-            state = states.setdefault(target, _State())
-            if before is None and verb == "import":
-                state.imported_later, state.exists, state.version = True, True, new
-            elif before is None and old == 0:
+        for target, old, before, removed in self._later(connection, _LATER, kind, only):
+            if before is None and old == 0:
                 states[target] = _State(exists=False)
             elif removed:
                 states[target] = _State(json.loads(before) if before else {}, old, whole=True)
             else:
+                state = states.setdefault(target, _State())
                 state.columns.update(json.loads(before))
                 state.version = old
         return states
+
+    def _later(self, connection: Connection, sql: str, kind: _Kind, only: Sequence[str] | None) -> Sequence[Any]:
+        which = "+c.kind = ?" if only is None else "c.kind = ? AND c.target IN (SELECT value FROM json_each(?))"
+        values = (kind.name, *(() if only is None else (json.dumps(list(only)),)), self.seq)
+        return connection.exec_driver_sql(sql.format(which=which), values).all()
+
+    def _imported_later(self, connection: Connection, kind: _Kind, only: Sequence[str] | None) -> list[str]:
+        if only is not None and not only:
+            return []
+        return [row[0] for row in self._later(connection, _IMPORTED_LATER, kind, only)]
+
+    def _hide_unborn(self, connection: Connection, kind: _Kind) -> None:
+        """Hides present rows that a later import brought, and that are younger than the moment by their own account."""
+        which, moment_ns = "+c.kind = ?", self.as_of_ns
+        imported = f"{kind.key[0]} IN ({_IMPORTED_LATER.format(which=which)})"
+        values = (kind.name, self.seq, moment_ns)
+        connection.exec_driver_sql(
+            f"INSERT INTO temp.hidden_{kind.table} SELECT {kind.key[0]} FROM main.{kind.table}"
+            f" WHERE {imported} AND {kind.born} > ?",
+            values,
+        )
+        self.reconstructed |= bool(
+            connection.exec_driver_sql(
+                f"SELECT EXISTS(SELECT 1 FROM main.{kind.table} WHERE {imported} AND coalesce({kind.born}, ?3) <= ?3)",
+                values,
+            ).scalar_one()
+        )
 
 
 def _make_views(connection: Connection, kind: _Kind) -> None:

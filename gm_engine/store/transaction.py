@@ -21,9 +21,12 @@ _NEW_CHANGE = (
 )
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
 def canonical_json(value: object) -> str:
     """JSON with sorted keys, no white space and every character as itself: equal values give equal bytes."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 class Transaction:

@@ -16,7 +16,15 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as both programs do
 
-from tests.benchmarks import engine_rows, process_rows, recall_rows, window_rows, write_rows  # noqa: E402 — the project's root comes first
+from tests.benchmarks import (  # noqa: E402 — the project's root comes first
+    curation_rows,
+    engine_rows,
+    life_rows,
+    process_rows,
+    recall_rows,
+    window_rows,
+    write_rows,
+)
 from tests.benchmarks.table import Row, show  # noqa: E402
 
 BENCHMARKS: dict[str, Callable[[Path], Iterator[Row]]] = {
@@ -38,6 +46,11 @@ BENCHMARKS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "embedding": engine_rows.embedding,
     "publish": process_rows.publishing,
     "page": engine_rows.last_page,
+    "undo": life_rows.undoing,
+    "past": life_rows.past,
+    "keeping": life_rows.keeping,
+    "consolidate": curation_rows.consolidating,
+    "compare": curation_rows.comparing,
 }
 GROUPS: dict[str, tuple[str, ...]] = {
     "recall": (
@@ -51,6 +64,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "stall",
         "chroma",
     ),
+    "life": ("undo", "past", "keeping", "consolidate", "compare"),
 }
 
 
