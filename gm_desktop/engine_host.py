@@ -140,6 +140,7 @@ class EngineHost(QObject):
         if memory is None:
             return
         self.tasks.cancel_all()
+        memory.stop_waiting()
         self.is_open = False
         self.data_dir = None
         threads = list(self._task_threads)

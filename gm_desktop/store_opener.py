@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -20,6 +21,7 @@ class Opener(Protocol):
 
 def open_memory(data_dir: Path, *, read_only: bool) -> Memory:
     """Opens the store at `data_dir` without its own indexer: the index lane drives it."""
-    from gm_engine import Memory  # loaded in the lane, while the window paints
+    from gm_engine import Config, Memory, language_model_from  # loaded in the lane, while the window paints
 
-    return Memory.open(data_dir, read_only=read_only, background=False, origin=Origin("desktop"))
+    config = Config(language_model=language_model_from(os.environ))
+    return Memory.open(data_dir, config=config, read_only=read_only, background=False, origin=Origin("desktop"))

@@ -67,7 +67,8 @@ class Curation:
             self._automatic.notice(agent_id)
         self._found_by.wake()
 
-    def _close_curation(self) -> None:
+    def stop_waiting(self) -> None:
+        """Gives up waiting for a language model, from any thread: the store is about to be closed."""
         with self._consolidator_lock:
             if self._consolidator is not None:
                 self._consolidator.close()

@@ -136,7 +136,7 @@ class Memory(Curation, Keeping):
 
     def close(self) -> None:
         """Stops indexing and closes the store. Safe to call twice."""
-        self._close_curation()
+        self.stop_waiting()
         self._search.close()
         if self._process_id is not None:
             try:

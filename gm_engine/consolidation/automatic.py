@@ -13,7 +13,8 @@ from time import monotonic
 from typing import TypeVar
 
 from gm_engine.consolidation.steps import Steps
-from gm_engine.errors import GrayMatterError, StoreBusy
+from gm_engine.errors import Cancelled, GrayMatterError, StoreBusy
+from gm_engine.hooks import tell
 from gm_engine.proposals import CycleReport
 
 T = TypeVar("T")
@@ -97,11 +98,12 @@ class AutomaticCycles:
         """An expected failure ends the cycle, is told to the host program, and is tried again later."""
         try:
             return act()
+        except Cancelled:
+            return None  # the store is being closed
         except GrayMatterError as error:
             self._not_before[agent_id] = monotonic() + _FAILED_PAUSE_S
             if isinstance(error, StoreBusy):
                 self._waiting[agent_id] = None
             _log.warning("consolidation of a namespace ended: %s", error.message)
-            if self._on_error is not None:
-                self._on_error(error)
+            tell(self._on_error, error)
             return None

@@ -8,9 +8,10 @@ from gm_engine.config import Config, check_kinds
 from gm_engine.consolidation.cycle import Cycle, Plan, Summarise
 from gm_engine.consolidation.steps import Steps, run
 from gm_engine.errors import LanguageModelFailed
+from gm_engine.hooks import tell
 from gm_engine.language.model import LanguageModel, extract, summarise
 from gm_engine.progress import CancelToken, Progress, no_progress
-from gm_engine.proposals import CycleReport, ProposalKind
+from gm_engine.proposals import CycleReport, ProposalKind, SummaryDraft
 from gm_engine.records import Origin
 from gm_engine.store import consolidation as rows
 from gm_engine.store.database import Ledger
@@ -100,4 +101,14 @@ class Consolidator:
 
     def _summarise(self, cancel: CancelToken | None) -> Summarise | None:
         model = self.language_model()
-        return None if model is None else lambda facts: summarise(model, facts, cancel=cancel)
+        if model is None:
+            return None
+
+        def ask(facts: dict[str, str]) -> SummaryDraft:
+            try:
+                return summarise(model, facts, cancel=cancel)
+            except LanguageModelFailed as error:
+                tell(self._config.on_consolidate_error, error)
+                raise
+
+        return ask

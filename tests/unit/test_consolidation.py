@@ -532,3 +532,27 @@ def test_a_model_that_fails_keeps_nothing(tmp_path: Path, clock: FrozenClock) ->
         with pytest.raises(LanguageModelFailed):
             memory.remember_extracted("ops", "Ana leads.")
         assert memory.last_seq() == 0
+
+
+def test_a_host_program_is_told_that_the_model_failed(tmp_path: Path, clock: FrozenClock) -> None:
+    errors: list[GrayMatterError] = []
+    with model_server(Reply(b"", 401)) as server, with_model(tmp_path, clock, server, errors) as memory:
+        fill(memory, 25)
+        steps(memory)
+        assert [error.fields["reason"] for error in errors] == ["unauthorised"]
+        assert memory.consolidation_counters().cycles == 1
+
+
+def test_closing_a_store_does_not_wait_for_a_model_that_is_silent(tmp_path: Path, clock: FrozenClock) -> None:
+    errors: list[GrayMatterError] = []
+    with model_server(Reply(hangs=True)) as server:
+        config = Config(
+            embedding_mode=EmbeddingMode.KEYWORD_ONLY,
+            language_model=LanguageModelConfig("openai", server.url, "small", timeout_s=30.0),
+            on_consolidate_error=errors.append,
+        )
+        memory = Memory.open(tmp_path / "store", clock=clock, config=config)
+        fill(memory, 25)
+        assert server.heard.wait(30)
+        memory.close()
+    assert errors == [], "a wait to its end would have been a failure"
