@@ -288,8 +288,8 @@ class Indexer:
             finally:
                 if is_idle:
                     self._stepping.release()
-        if isinstance(self._embedder, RemoteEmbedder):
-            self._embedder.close()
+        if self.choice is not None:
+            self.choice.close()
         if self._thread is not None and is_idle:
             self._thread.join()
         self._thread = None

@@ -52,7 +52,7 @@ def make_embedder(config: Config, environ: Mapping[str, str]) -> Embedder | None
 
     Asks no server, except that `auto-remote` looks for half a second whether Ollama is there.
     """
-    mode = config.embedding_mode
+    mode = EmbeddingMode(config.embedding_mode)
     if mode is EmbeddingMode.AUTO_REMOTE:
         mode = first_remote(config.embedding_server, environ)
     if mode is EmbeddingMode.KEYWORD_ONLY:

@@ -14,6 +14,7 @@ from threading import Lock
 from sqlalchemy import Connection
 
 from gm_engine.embedding.embedder import Embedder, QueryVectors
+from gm_engine.embedding.remote import RemoteEmbedder
 from gm_engine.store.vectors import Model, ensure_model, find_model, has_vectors, promote, stored_models
 from gm_engine.vectors.planner import VectorPlanner
 from gm_engine.vectors.table import VectorTable
@@ -39,6 +40,7 @@ class ModelChoice:
         self._find_embedder = find_embedder
         self._is_settled = False
         self._older: dict[str, Searcher | None] = {}
+        self._found: list[Embedder] = [wanted]
         self._lock = Lock()
 
     @property
@@ -70,18 +72,25 @@ class ModelChoice:
         if model is not None and model.state != "active":
             promote(connection, model)
 
+    def close(self) -> None:
+        """Lets go of servers. Their models can be used again afterwards."""
+        for embedder in self._found:
+            if isinstance(embedder, RemoteEmbedder):
+                embedder.close()
+
     def _searcher(self, model: Model) -> Searcher | None:
         with self._lock:
             if model.name not in self._older:
-                embedder = self._find_embedder(model.name)
-                self._older[model.name] = (
-                    None
-                    if embedder is None
-                    else Searcher(
-                        VectorPlanner(VectorTable(model.name, model.dims), vector_path="exact"), QueryVectors(embedder)
-                    )
-                )
+                self._older[model.name] = self._made(model)
             return self._older[model.name]
+
+    def _made(self, model: Model) -> Searcher | None:
+        embedder = self._find_embedder(model.name)
+        if embedder is None:
+            return None
+        self._found.append(embedder)
+        planner = VectorPlanner(VectorTable(model.name, model.dims), vector_path="exact")
+        return Searcher(planner, QueryVectors(embedder))
 
 
 def _preference(model: Model) -> tuple[bool, int]:
