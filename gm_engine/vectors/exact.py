@@ -9,6 +9,8 @@ from gm_engine.vectors.index import VectorHits, VectorPath, ordered_hits, simila
 from gm_engine.vectors.outline import Outline
 from gm_engine.vectors.table import VectorTable
 
+_FEW = 8  # candidates per hit: more are compared in float32 first, which is half the work
+
 
 class ExactIndex:
     """A `VectorIndex` over the table itself."""
@@ -29,5 +31,7 @@ class ExactIndex:
             positions = self._outline.candidates(query, rows, count)
         if positions is None:
             positions = self._table.candidates(query, rows, count)
+        elif len(positions) > _FEW * count:
+            positions = positions[self._table.candidates(query, rows[positions], count)]
         similarity = similarities(self._table, query, rows[positions])
         return ordered_hits(similarity, positions, tie=tie, count=count, path=self.path)
