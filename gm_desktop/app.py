@@ -32,6 +32,8 @@ from gm_desktop.viewmodels.checkpoints import CheckpointsViewModel
 from gm_desktop.viewmodels.consolidate import ConsolidateViewModel
 from gm_desktop.viewmodels.cycles import CyclesViewModel
 from gm_desktop.viewmodels.fact_verbs import FactVerbs
+from gm_desktop.viewmodels.graph import GraphViewModel
+from gm_desktop.viewmodels.graph_verbs import GraphVerbs
 from gm_desktop.viewmodels.lab import LabViewModel
 from gm_desktop.viewmodels.memory import MemoryViewModel
 from gm_desktop.viewmodels.publish import PublishViewModel
@@ -42,6 +44,7 @@ from gm_desktop.views.checkpoints import CheckpointsPage
 from gm_desktop.views.consolidate import ConsolidatePage
 from gm_desktop.views.crash_dialog import CrashDialog
 from gm_desktop.views.first_run import FirstRunView
+from gm_desktop.views.graph import GraphPage
 from gm_desktop.views.memory import MemoryPage
 from gm_desktop.views.publish import PublishPage
 from gm_desktop.views.search import SearchPage
@@ -108,6 +111,8 @@ class App(QObject):
         self.checkpoints = CheckpointsViewModel(self.host, self.undo, self.notices, clock, self)
         self.consolidating = ConsolidateViewModel(self.host, self.undo, self.notices, clock, self)
         self.cycles = CyclesViewModel(self.host, self.undo, self.notices, self)
+        graph_verbs = GraphVerbs(self.host, self.undo, self.notices, self)
+        self.graph = GraphViewModel(self.host, graph_verbs, self.notices, clock, self)
         self.publishing = PublishViewModel(self.host, self.notices, self.preferences, self)
         self.start_page = FirstRunView(self.theme)
         self.agents: tuple[AgentSummary, ...] = ()
@@ -156,10 +161,13 @@ class App(QObject):
         checkpoints.fact_wanted.connect(self._reveal_fact)
         consolidate = ConsolidatePage(self.consolidating, self.cycles, self.theme)
         consolidate.fact_wanted.connect(self._reveal_fact)
+        graph = GraphPage(self.graph, self.theme)
+        graph.fact_wanted.connect(self._reveal_fact)
         return (
             memory,
             search,
             consolidate,
+            graph,
             checkpoints,
             PublishPage(self.publishing, self.theme),
         )
@@ -224,6 +232,8 @@ class App(QObject):
             self.consolidating.card_changed,
             self.consolidating.draft_changed,
             self.cycles.running_changed,
+            self.graph.state_changed,
+            self.graph.selection_changed,
             self.publishing.changed,
         ):
             signal.connect(self.actions.refresh_soon)
@@ -347,7 +357,7 @@ class App(QObject):
         self.agents = agents
 
     def _on_indexed(self, status: VectorStatus) -> None:
-        self.window.strip.show_indexing(status.embedded, status.pending)
+        self.window.strip.show_indexing(status.embedded, status.pending, left_s=status.left_s, error=status.error)
 
     def _on_notice(self, notice: Notice) -> None:
         action = (notice.action.label, notice.action.run) if notice.action is not None else None

@@ -13,6 +13,7 @@ from gm_desktop.theme import SPACE, Theme
 from gm_desktop.widgets.basics import ElidedLabel, Picture, icon_button, text_label
 
 HEIGHT = 34
+_LONG_S = 10.0
 
 
 class ShownTask(Protocol):
@@ -114,13 +115,20 @@ class ActivityStrip(QWidget):
         self._badge.setText(badge)
         self._badge.setVisible(bool(badge))
 
-    def show_indexing(self, embedded: int, pending: int) -> None:
-        """Tells how many texts still wait for their vector; 0 hides it."""
+    def show_indexing(self, embedded: int, pending: int, *, left_s: float | None = None, error: str = "") -> None:
+        """Tells how many texts still wait for their vector, how long that takes, or why they wait; 0 hides it."""
+        done, total = number(embedded), number(embedded + pending)
         self._indexing.setVisible(pending > 0)
-        self._indexing.setText(
-            tr("Learning meanings: {done} of {total}", done=number(embedded), total=number(embedded + pending))
-        )
-        self._indexing.setToolTip(tr("Search by words and dates already covers everything; similarity follows."))
+        if error:
+            text = tr("Learning meanings pauses at {done} of {total}", done=done, total=total)
+        elif left_s is not None and left_s >= _LONG_S:
+            left = duration(left_s)
+            text = tr("Learning meanings: {done} of {total}, {left} left", done=done, total=total, left=left)
+        else:
+            text = tr("Learning meanings: {done} of {total}", done=done, total=total)
+        self._indexing.setText(text)
+        hint = tr("Search by words and dates already covers everything; similarity follows.")
+        self._indexing.setToolTip(f"{error}\n{hint}" if error else hint)
 
     @property
     def is_indexing(self) -> bool:

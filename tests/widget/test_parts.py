@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 from gm_desktop import crash
 from gm_desktop.action_table import ActionTable
 from gm_desktop.actions import ActionSpec
+from gm_desktop.formatting import duration
 from gm_desktop.notices import Notice, Notices, sentence_for
 from gm_desktop.preferences import Preferences
 from gm_desktop.stall_watch import StallWatch
@@ -63,6 +64,11 @@ def test_the_strip_shows_running_tasks_and_the_store(theme: Theme, qtbot: QtBot)
     assert strip.path_text == "/stores/one"
     strip.show_indexing(3, 7)
     assert strip.is_indexing
+    strip.show_indexing(3, 7, left_s=150.0)
+    assert strip._indexing.text() == f"Learning meanings: 3 of 10, {duration(150)} left"
+    strip.show_indexing(3, 7, left_s=1.0, error="The server refused the key (401).")
+    assert strip._indexing.text() == "Learning meanings pauses at 3 of 10"
+    assert "refused the key" in strip._indexing.toolTip()
     strip.show_indexing(10, 0)
     assert not strip.is_indexing
 
