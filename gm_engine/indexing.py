@@ -245,20 +245,24 @@ class Indexer:
     def discard_indexes(self) -> bool:
         """Removes the vector indexes on disk, to be made anew; whether nothing is left of them.
 
-        False while another process has them open: it forgets dropped vectors itself with its next step.
+        False while another process has them open, which forgets dropped vectors itself with its next step, and while a
+        step of this process does not end.
         """
-        with self._stepping:
+        if not self._stepping.acquire(timeout=_BUSY_PAUSE_S):
+            return False
+        try:
             if self._feed is not None and self.planner is not None and self._owns_index():
                 with self._ledger.read() as connection:
                     self.planner.table.refresh(connection)
                 return self._feed.discard()
             if self._closed or self._ledger.read_only:
                 return False
-            try:
-                with filelock.FileLock(self._ledger.data_dir / LOCK_NAME, timeout=0):
-                    return remove_all(self._ledger.data_dir)
-            except (filelock.Timeout, OSError, NotImplementedError):
-                return False
+            with filelock.FileLock(self._ledger.data_dir / LOCK_NAME, timeout=0):
+                return remove_all(self._ledger.data_dir)
+        except (filelock.Timeout, OSError, NotImplementedError):
+            return False
+        finally:
+            self._stepping.release()
 
     def start(self) -> None:
         """Starts the one background thread; a read-only store needs none, nor one without a model and chores."""
@@ -333,7 +337,11 @@ class Indexer:
 
     def _settle(self, queue: EmbeddingQueue) -> None:
         """Once every live text has a vector of the wanted model, that model answers, in every process."""
-        if self.choice is None or self.choice.is_settled or self._count().pending > queue.refused:
+        if self.choice is None or self.choice.is_settled:
+            return
+        with self._ledger.read() as connection:
+            self.choice.current(connection)  # it may have settled the matter by now, and counting is not cheap
+        if self.choice.is_settled or self._count().pending > queue.refused:
             return
         with self._ledger.bookkeep() as connection:
             self.choice.promote(connection)
