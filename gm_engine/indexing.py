@@ -340,8 +340,8 @@ class Indexer:
         if self.choice is None or self.choice.is_settled:
             return
         with self._ledger.read() as connection:
-            self.choice.current(connection)  # it may have settled the matter by now, and counting is not cheap
-        if self.choice.is_settled or self._count().pending > queue.refused:
+            is_settled = self.choice.look(connection)  # another process may have settled it, and counting is not cheap
+        if is_settled or self._count().pending > queue.refused:
             return
         with self._ledger.bookkeep() as connection:
             self.choice.promote(connection)

@@ -64,6 +64,11 @@ class ModelChoice:
                 return searcher
         return self.wanted
 
+    def look(self, connection: Connection) -> bool:
+        """`is_settled`, by a new look at the ledger."""
+        self.current(connection)
+        return self._is_settled
+
     def promote(self, connection: Connection) -> None:
         """Notes for every process that the wanted model has a vector for every live text."""
         model = find_model(connection, self._embedder.model)
