@@ -331,6 +331,8 @@ class Indexer:
         return more
 
     def _failed(self, what: str, error: GrayMatterError) -> None:
+        if self._closed:
+            return  # a server that was not waited for
         self._error = error.message
         _log.warning("%s: %s", what, error.message)
         tell(self._config.on_index_error, error)
