@@ -178,21 +178,19 @@ def _rewrite_images(connection: Connection, ids: Sequence[str], removed: Removed
     ).all()
     updates = []
     for seq, n, before, after in rows:
-        images = [_without_text(image) for image in (before, after)]
+        images = [_without_text(image, removed) for image in (before, after)]
         if images != [before, after]:
             updates.append((*images, seq, n))
-            removed.images += sum(old != new for old, new in zip((before, after), images, strict=True))
-            removed.size_bytes += _shrunk((before, after), images)
     _update_changes(connection, updates)
 
 
-def _without_text(image: str | None) -> str | None:
-    if image is None:
-        return None
-    columns = json.loads(image)
-    if "text" not in columns:
+def _without_text(image: str | None, removed: Removed) -> str | None:
+    columns = {} if image is None else json.loads(image)
+    text = columns.pop("text", None)
+    if text is None:
         return image
-    del columns["text"]
+    removed.images += 1
+    removed.size_bytes += len(_escaped(text).encode())
     return canonical_json({**columns, PURGED: True})
 
 
@@ -262,19 +260,19 @@ def _forget_blocked(tx: Transaction, needle: Needle, removed: Removed, *, block:
     for seq, n, before, after in connection.exec_driver_sql(
         "SELECT seq, n, before, after FROM changes WHERE kind = 'blocked'"
     ).all():
-        images = [_blocked_image(image, needle, removed.texts) for image in (before, after)]
+        images = [_blocked_image(image, needle, removed) for image in (before, after)]
         if images != [before, after]:
             updates.append((*images, seq, n))
-            removed.images += sum(old != new for old, new in zip((before, after), images, strict=True))
-            removed.size_bytes += _shrunk((before, after), images)
     _update_changes(connection, updates)
 
 
-def _blocked_image(image: str | None, needle: Needle, texts: set[str]) -> str | None:
+def _blocked_image(image: str | None, needle: Needle, removed: Removed) -> str | None:
     columns = {} if image is None else json.loads(image)
     text = columns.get("text")
-    if text is None or not (needle.matches(text) or text in texts):
+    if text is None or not (needle.matches(text) or text in removed.texts):
         return image
+    removed.images += 1
+    removed.size_bytes += len(_escaped(text).encode())
     return canonical_json({**columns, "text": None})
 
 
