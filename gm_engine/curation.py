@@ -80,18 +80,20 @@ class Curation:
         dry_run: bool = False,
         apply: tuple[ProposalKind, ...] = (),
         prune: bool = True,
+        group_id: str | None = None,
         progress: Progress = no_progress,
         cancel: CancelToken | None = None,
     ) -> CycleReport:
         """Runs one cycle: weights fade, proposals go to the inbox, faded facts leave the store, a report is journalled.
 
         A dry run changes nothing and asks no language model. `apply` names kinds of proposals that are carried out at
-        once. Pruning that would take most of a namespace is held back in the inbox, as it is with `prune=False`. Raises
+        once. Pruning that would take most of a namespace is held back in the inbox, as it is with `prune=False`. A
+        `group_id` (of an earlier entry) joins cycles of several namespaces to one action. Raises
         `InvalidInput`, `Cancelled` (what was committed before stays) and what the ledger raises; a failing language
         model is one of the report's errors.
         """
         return self._loaded_consolidator().consolidate(
-            agent_id, dry_run=dry_run, apply=apply, prune=prune, progress=progress, cancel=cancel
+            agent_id, dry_run=dry_run, apply=apply, prune=prune, group_id=group_id, progress=progress, cancel=cancel
         )
 
     def maybe_consolidate(self, agent_id: str) -> CycleReport | None:

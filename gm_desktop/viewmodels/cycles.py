@@ -122,7 +122,7 @@ class CyclesViewModel(QObject):
         self.report = _report_view(ran)
         self.report_changed.emit()
         written = [report.seq for report in ran.reports if report.seq is not None]
-        if len(written) == 1:
+        if written:
             self._undo.did(tr("Ran a cycle of consolidation"), written[0])
 
     def _on_failed(self, error: GrayMatterError) -> None:
@@ -171,11 +171,18 @@ class CyclesViewModel(QObject):
 
 
 def _run(agent_id: str | None, dry_run: bool, memory: Memory, progress: Progress, cancel: CancelToken) -> _Ran:
+    """Goes over the agents as one action of the journal. A task's thread."""
     agents = [agent_id] if agent_id is not None else [each.agent_id for each in memory.agents() if each.live]
-    reports = tuple(memory.consolidate(each, dry_run=dry_run, progress=progress, cancel=cancel) for each in agents)
+    reports: list[CycleReport] = []
+    group_id: str | None = None
+    for each in agents:
+        report = memory.consolidate(each, dry_run=dry_run, group_id=group_id, progress=progress, cancel=cancel)
+        if group_id is None and report.seq is not None:
+            group_id = memory.entry(report.seq).group_id
+        reports.append(report)
     first = [proposal for report in reports for proposal in report.proposals][:_SHOWN_CARDS]
     facts = {fact.id: fact for fact in memory.facts([fact_id for each in first for fact_id in each.facts[:1]])}
-    return _Ran(reports, tuple(card_line(proposal, facts) for proposal in first))
+    return _Ran(tuple(reports), tuple(card_line(proposal, facts) for proposal in first))
 
 
 def _report_view(ran: _Ran) -> ReportView:
@@ -186,7 +193,11 @@ def _report_view(ran: _Ran) -> ReportView:
         title = tr_count("A cycle would add {count} card", "A cycle would add {count} cards", cards)
     else:
         title = tr_count("The cycle added {count} card", "The cycle added {count} cards", cards)
-    lines = [f"{agent_title(report.agent_id)}: {cycle_sentence(report)}." for report in reports]
+    busy = [report for report in reports if report.proposed or report.consumed or report.pruned or report.held_back]
+    lines = [f"{agent_title(report.agent_id)}: {cycle_sentence(report)}." for report in busy or reports]
+    if busy and len(busy) < len(reports):
+        idle = len(reports) - len(busy)
+        lines.append(tr_count("Nothing new in {count} other agent.", "Nothing new in {count} other agents.", idle))
     lines += [row_text(error, 300) for report in reports for error in report.errors]
     if is_dry:
         lines += [f"{line.kind_title}: {line.text}" for line in ran.cards]

@@ -39,6 +39,7 @@ class Consolidator:
         dry_run: bool,
         apply: tuple[ProposalKind, ...],
         prune: bool,
+        group_id: str | None,
         progress: Progress,
         cancel: CancelToken | None,
     ) -> CycleReport:
@@ -51,6 +52,7 @@ class Consolidator:
             apply=check_kinds(apply),
             prune=prune,
             summarise=self._summarise(cancel),
+            group_id=group_id,
         )
         return run(self._cycle(plan), progress=progress, cancel=cancel)
 

@@ -56,6 +56,7 @@ class Plan:
     apply: tuple[ProposalKind, ...] = ()
     prune: bool = True
     summarise: Summarise | None = None
+    group_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class Cycle:
         self._origin = replace(origin, channel="consolidation") if plan.automatic else origin
         self._vectors = vectors
         self._now_ns = ledger.clock.now_ns()
-        self._group_id = ledger.clock.new_id(self._now_ns)
+        self._group_id = plan.group_id or ledger.clock.new_id(self._now_ns)
         self._errors: list[str] = []
 
     def steps(self) -> Steps[CycleReport]:

@@ -245,6 +245,49 @@ def test_a_store_open_for_reading_can_only_be_looked_at(memory: Memory) -> None:
             reader.consolidate("ops")
 
 
+STAGES = (
+    *("fading", "reading texts", "comparing wordings", "comparing facts"),
+    *("writing proposals", "applying", "pruning"),
+)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_cycle_that_is_stopped_anywhere_is_completed_by_the_next_one(
+    tmp_path: Path, clock: FrozenClock, stage: str
+) -> None:
+    stopped = False
+
+    def stop(done: int, total: int | None, what: str) -> None:
+        nonlocal stopped
+        if what == stage:
+            stopped = True
+            raise Cancelled("stopped")
+
+    config = Config(embedding_mode=EmbeddingMode.KEYWORD_ONLY, async_consolidate=False)
+    with Memory.open(tmp_path / "store", clock=clock, config=config, background=False) as memory:
+        faded = memory.remember("ops", "Nobody asked for this.")
+        clock.advance(300 * DAY_S)
+        ids = [memory.remember("ops", text).id for text in TWINS]
+        with pytest.raises(Cancelled):
+            memory.consolidate("ops", apply=("exact_duplicate",), progress=stop)
+        assert stopped
+        memory.consolidate("ops", apply=("exact_duplicate",))
+        assert memory.get(ids[1]).superseded_by == ids[0]
+        assert memory.facts([faded.id]) == []
+        assert {card.kind for card in memory.inbox.list()} == {"near_duplicate", "contradiction"}
+
+
+def test_cycles_of_several_namespaces_can_be_one_action(memory: Memory) -> None:
+    for agent in ("ops", "sales"):
+        for text in TWINS[:2]:
+            memory.remember(agent, text)
+    first = memory.consolidate("ops")
+    memory.consolidate("sales", group_id=memory.entry(first.seq or 0).group_id)
+    assert len(memory.inbox.list()) == 2
+    memory.undo(first.seq or 0)
+    assert memory.inbox.list() == ()
+
+
 # --- pruning ----------------------------------------------------------------------------------------------------------
 
 

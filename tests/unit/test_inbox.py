@@ -11,6 +11,7 @@ import pytest
 from gm_engine import (
     BlockedValue,
     FactChanged,
+    FactQuery,
     InvalidInput,
     Memory,
     NewProposal,
@@ -18,6 +19,7 @@ from gm_engine import (
     Proposal,
     ProposalDecided,
     ReadOnlyStore,
+    StoreBusy,
     UndoConflict,
 )
 from gm_engine.proposals import InboxCount
@@ -337,6 +339,23 @@ def test_any_text_can_be_a_duplicate(memory: Memory, text: str) -> None:
     memory.consolidate("ops")
     memory.inbox.accept(memory.inbox.list()[0].id)
     assert memory.get(second.id).superseded_by == first.id
+
+
+def test_an_acceptance_that_fails_half_way_leaves_nothing_behind(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, _, proposal = duplicates(memory)
+    before = (memory.facts(memory.fact_ids(FactQuery(status="all"))), memory.last_seq())
+
+    def fail(*_: object) -> None:
+        raise StoreBusy("somewhere in the middle")
+
+    monkeypatch.setattr("gm_engine.consolidation.apply.set_state", fail)
+    for choice in ({}, {"edited": "The gates open at nine."}):
+        with pytest.raises(StoreBusy):
+            memory.inbox.accept(proposal.id, **choice)
+    assert (memory.facts(memory.fact_ids(FactQuery(status="all"))), memory.last_seq()) == before
+    assert memory.inbox.get(proposal.id) == proposal
 
 
 def test_a_store_open_for_reading_shows_the_inbox_and_decides_nothing(memory: Memory) -> None:
