@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gm_engine.clock import NS_PER_S
-from gm_engine.errors import InvalidInput
+from gm_engine.errors import InvalidInput, NotFound
 from gm_engine.moment import MemoryView
 from gm_engine.progress import CancelToken, Progress, no_progress
-from gm_engine.records import Backup, BackupSchedule, FactDifference, Origin, PurgeReport
+from gm_engine.records import Backup, BackupSchedule, FactDifference, JsonValue, Origin, PurgeReport
 from gm_engine.search import Search
 from gm_engine.store.database import Ledger
-from gm_engine.store.settings import settings_under, write_setting
+from gm_engine.store.settings import remove_setting, settings_under, write_setting
 
 if TYPE_CHECKING:
     from gm_engine.life.purge import Purge
 
 _SCHEDULE = "backups"
 _MOST_H = 24 * 366
+_MAX_NAME = 100
+_NOTHING: JsonValue = {"": "no value is this one"}
 
 
 class Keeping:
@@ -28,6 +31,35 @@ class Keeping:
         self._kept = ledger
         self._keeper_search = search
         self._keeper = origin
+
+    def stored_values(self, group: str) -> dict[str, JsonValue]:
+        """What another package keeps in this store under `group`, by name, in order."""
+        with self._kept.read() as connection:
+            return settings_under(connection, f"{group}:")
+
+    def store_value(self, group: str, name: str, value: JsonValue) -> None:
+        """Keeps a value with the store, journalled and undoable; one that is there already leaves no entry."""
+        if not name.strip() or len(name) > _MAX_NAME:
+            raise InvalidInput(f"A name has 1 to {_MAX_NAME} characters.", field="name")
+        if self.stored_values(group).get(name, _NOTHING) == value:
+            return
+        with self._kept.write("settings", origin=self._keeper) as tx:
+            write_setting(tx, f"{group}:{name}", value)
+
+    def remove_value(self, group: str, name: str) -> None:
+        """Removes a value, journalled and undoable; `NotFound` when there is none."""
+        with self._kept.write("settings", origin=self._keeper) as tx:
+            if not remove_setting(tx, f"{group}:{name}"):
+                raise NotFound(f"Nothing is saved under the name {name[:_MAX_NAME]!r}.", name=name[:_MAX_NAME])
+
+    def dump(self) -> Iterator[str]:
+        """The whole store but its vectors as the lines of a JSON file, from one moment; `import_store` reads it back.
+
+        The same store gives the same lines.
+        """
+        from gm_engine.importing.dump import dump_lines
+
+        return dump_lines(self._kept)
 
     def at(self, at_ns: int | None = None, *, before_seq: int | None = None) -> MemoryView:
         """The store as it stood at a moment, or before a journal entry: read only, to be closed."""

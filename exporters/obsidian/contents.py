@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from exporters.profiles import PublishOptions
 from gm_engine import (
+    SHARED_AGENT_ID,
     AgentSummary,
     CancelToken,
     Checkpoint,
@@ -95,6 +97,42 @@ def read_contents(memory: Memory, *, progress: Progress, cancel: CancelToken) ->
         edges_from_fact=_edges_from_fact(edges),
         checkpoints=checkpoints,
         saved=_load(memory, checkpoints, progress=progress, cancel=cancel),
+    )
+
+
+def selected(contents: Contents, options: PublishOptions) -> Contents:
+    """What of the store these options show."""
+    if not options.agents and options.shared and options.entities and options.checkpoints:
+        return contents
+
+    def wanted(agent_id: str) -> bool:
+        if agent_id == SHARED_AGENT_ID:
+            return options.shared
+        return not options.agents or agent_id in options.agents
+
+    facts = {fact_id: fact for fact_id, fact in contents.facts.items() if wanted(fact.agent_id)}
+    checkpoints = tuple(c for c in contents.checkpoints if options.checkpoints and wanted(c.agent_id))
+    shown = {checkpoint.id for checkpoint in checkpoints}
+    kept = {fact_id: found for fact_id, found in contents.mentions.items() if options.entities and fact_id in facts}
+    by = {
+        entity: tuple(fact_id for fact_id in found if fact_id in facts)
+        for entity, found in contents.mentioned_by.items()
+        if options.entities
+    }
+    return replace(
+        contents,
+        agents=tuple(agent for agent in contents.agents if wanted(agent.agent_id)),
+        facts=facts,
+        live=tuple(fact_id for fact_id in contents.live if fact_id in facts),
+        live_of={agent_id: ids for agent_id, ids in contents.live_of.items() if wanted(agent_id)},
+        replaced={k: tuple(i for i in ids if i in facts) for k, ids in contents.replaced.items() if k in facts},
+        entities=contents.entities if options.entities else {},
+        mentions=kept,
+        mentioned_by=by,
+        edges_of=contents.edges_of if options.entities else {},
+        edges_from_fact=contents.edges_from_fact if options.entities else {},
+        checkpoints=checkpoints,
+        saved={checkpoint_id: each for checkpoint_id, each in contents.saved.items() if checkpoint_id in shown},
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 import sys
@@ -195,6 +196,20 @@ def open_folder(vault: Path, name: str, *, create: bool = True) -> Folder:
         folder.root = folder.root.resolve()
         _check_writable(folder.root)
     return folder
+
+
+def uses_markdown_links(vault: Path) -> bool:
+    """Whether the vault's own settings ask for Markdown links instead of wikilinks. Only reads."""
+    for config in sorted(vault.glob(".*/app.json")):
+        if config.parent.name in (TRASH, FOLDER):
+            continue
+        try:
+            settings = json.loads(config.read_bytes())
+        except (OSError, ValueError):
+            continue
+        if isinstance(settings, dict):
+            return settings.get("useMarkdownLinks") is True
+    return False
 
 
 def _check_surroundings(folder: Folder) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from exporters.obsidian.contents import Contents
-from exporters.obsidian.links import shown, wikilink
+from exporters.obsidian.links import markdown_link, shown, wikilink
 from exporters.obsidian.manifest import AgentNames, Entry, Manifest
 from exporters.obsidian.names import (
     ELLIPSIS,
@@ -20,6 +20,7 @@ from exporters.obsidian.names import (
     tag_part,
     title_of,
 )
+from exporters.profiles import RetiredNotes
 from gm_engine import Checkpoint, Entity
 from gm_engine.clock import format_ns
 
@@ -74,6 +75,7 @@ class Layout:
     folder: str
     agents: dict[str, AgentNames] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)
+    markdown_links: bool = False
 
     def vault_path(self, key: str) -> str:
         """The path of a note from the vault's root."""
@@ -82,7 +84,10 @@ class Layout:
     def link(self, key: str) -> str | None:
         """A wikilink to a note, or None when it is not published."""
         place = self.places.get(key)
-        return None if place is None else wikilink(in_vault(self.folder, place.path), shown(place.title))
+        if place is None:
+            return None
+        make = markdown_link if self.markdown_links else wikilink
+        return make(in_vault(self.folder, place.path), shown(place.title))
 
 
 def in_vault(folder: str, path: str) -> str:
@@ -98,17 +103,19 @@ def lay_out(
     present: Mapping[str, str],
     taken: Iterable[str],
     without: Collection[str] = (),
+    retired: RetiredNotes = "none",
+    markdown_links: bool = False,
 ) -> Layout:
     """Gives every note its place.
 
     `present` maps the ids of notes found in the vault to their paths, `taken` are all files in the folder. A note that
     is where the manifest says follows its title when that changed; one that a person moved stays. Retired facts keep
-    a place only where they have a note already. The ids in `without` get none.
+    a place only where they have a note already, unless `retired` says otherwise. The ids in `without` get none.
     """
-    layout = Layout(folder)
+    layout = Layout(folder, markdown_links=markdown_links)
     book = PathBook(taken, room=MAX_PATH_CHARS - len(folder) - 1)
     _name_agents(layout, contents, manifest)
-    for key, directory, name, title in _titles(contents, layout, present):
+    for key, directory, name, title in _titles(contents, layout, present, retired):
         if key in without:
             continue
         wanted = book.wanted(directory, name)
@@ -140,15 +147,16 @@ def _fits(path: str, wanted: str) -> bool:
     return stem == base or (stem.startswith(f"{base} ") and stem[len(base) + 1 :].isdigit())
 
 
-def _titles(contents: Contents, layout: Layout, present: Mapping[str, str]) -> list[_Titled]:
+def _titles(contents: Contents, layout: Layout, present: Mapping[str, str], retired: RetiredNotes) -> list[_Titled]:
     """Every note to publish, in the order in which free names are given out."""
     notes = [_Titled(MAP_ID, "", "Memory", "Memory")]
     for agent in contents.agents:
         name = layout.agents[agent.agent_id].folder
         notes.append(_Titled(agent_key(agent.agent_id), "Agents", name, agent.agent_id))
     for fact in sorted(contents.facts.values(), key=lambda fact: (fact.created_ns, fact.id)):
-        if not fact.is_superseded or fact_key(fact.id) in present:
-            directory = f"Facts/{_folder(layout, fact.agent_id)}"
+        if not fact.is_superseded or retired != "none" or fact_key(fact.id) in present:
+            top = "Retired" if fact.is_superseded and retired == "folder" else "Facts"
+            directory = f"{top}/{_folder(layout, fact.agent_id)}"
             title = title_of(fact.text)
             notes.append(_Titled(fact_key(fact.id), directory, title.removesuffix(ELLIPSIS), title))
     for entity in sorted(contents.entities.values(), key=lambda entity: entity.id):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from urllib.parse import quote, unquote
 
 from exporters.obsidian.names import NOTE_SUFFIX, path_key, title_of
 from exporters.obsidian.text import visible
@@ -17,7 +18,8 @@ _SHOWN: dict[int, str | None] = {
 }
 _FIELD = re.compile(":{2,}")
 _COMMENT = re.compile("%{2,}")
-_LINK = re.compile(r"(?<!\\)\[\[([^\[\]\n]+)\]\]")
+_LINK = re.compile(r"(?<!\\)\[\[([^\[\]\n]+)\]\]|(?<!\\)\[[^\[\]\n]*\]\(([^()<>\s]+)\)")
+_IN_ADDRESS = re.compile(r"[\s()<>%\"\\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +36,26 @@ def shown(text: str, limit: int = 60) -> str:
     return _COMMENT.sub("%", _FIELD.sub(":", title)).translate(_SHOWN) or "…"
 
 
+def markdown_link(path: str, text: str) -> str:
+    """A Markdown link to the note at `path` (from the vault's root, with extension), shown as `text`."""
+    return f"[{text}]({_IN_ADDRESS.sub(lambda match: quote(match[0]), path)})"
+
+
 def wikilink(path: str, text: str) -> str:
     """A link to the note at `path` (from the vault's root, with extension), shown as `text` (already `shown`)."""
     return f"[[{path.removesuffix(NOTE_SUFFIX)}|{text}]]"
 
 
 def link_targets(markdown: str) -> Iterator[str]:
-    """The targets of the wikilinks and embeds in `markdown`, without what is shown and without headings or blocks."""
+    """The targets of the links and embeds in `markdown`, without what is shown and without headings or blocks.
+
+    Markdown links count where they lead to a note.
+    """
     for match in _LINK.finditer(markdown):
-        yield match[1].partition("|")[0].partition("#")[0].strip()
+        if match[1] is not None:
+            yield match[1].partition("|")[0].partition("#")[0].strip()
+        elif match[2].lower().endswith(NOTE_SUFFIX):
+            yield unquote(match[2])
 
 
 class VaultIndex:

@@ -75,12 +75,13 @@ class Manifest:
     """The notes by `mem_id`, the names of agents by agent id.
 
     `complete` names the state of the store and the rendering that the notes show without exception: nothing was left
-    alone, orphaned or broken. It is empty otherwise.
+    alone, orphaned or broken. It is empty otherwise. `files` are hashes of the files beside the notes, by path.
     """
 
     notes: dict[str, Entry] = field(default_factory=dict)
     agents: dict[str, AgentNames] = field(default_factory=dict)
     complete: str = ""
+    files: dict[str, str] = field(default_factory=dict)
 
     def dump(self, seq: int) -> bytes:
         """The manifest as JSON, one note a line, the same bytes for the same content. `seq` is the store's last."""
@@ -88,7 +89,13 @@ class Manifest:
             json.dumps(_entry_record(key, entry), ensure_ascii=False) for key, entry in sorted(self.notes.items())
         )
         agents = {key: asdict(names) for key, names in sorted(self.agents.items())}
-        record = {"version": _VERSION, "seq": seq, "complete": self.complete, "agents": agents}
+        record = {
+            "version": _VERSION,
+            "seq": seq,
+            "complete": self.complete,
+            "agents": agents,
+            "files": dict(sorted(self.files.items())),
+        }
         head = json.dumps(record, ensure_ascii=False)[:-1]
         return f'{head}, "notes": [\n{notes}\n]}}\n'.encode()
 
@@ -107,6 +114,7 @@ def load_manifest(data: bytes | None) -> Manifest:
             notes={note.pop("id"): _entry(note) for note in record.get("notes", [])},
             agents={key: AgentNames(**names) for key, names in record.get("agents", {}).items()},
             complete=str(record.get("complete", "")),
+            files={str(path): str(content) for path, content in record.get("files", {}).items()},
         )
     except (TypeError, KeyError, AttributeError):
         return Manifest()

@@ -51,6 +51,9 @@ def _agent(renderer: Renderer, agent: AgentSummary) -> Note:
     parts += section("Pinned", (_dated(renderer, fact) for fact in content if fact.pinned))
     parts += section("Recent", (_dated(renderer, fact) for fact in recent[:_RECENT]))
     parts += section("By weight", (_dated(renderer, fact) for fact in others))
+    if renderer.options.retired == "struck":
+        gone = (fact for fact in contents.facts.values() if fact.is_superseded and fact.agent_id == agent.agent_id)
+        parts += section("Retired", (f"~~{_dated(renderer, fact)}~~" for fact in gone))
     parts += section("Vocabulary", (renderer.fact_link(fact.id) for fact in live if fact.kind == "alias"))
     saved = [summary for summary in contents.checkpoints if summary.agent_id == agent.agent_id]
     parts += section("Checkpoints", (_checkpoint_line(renderer, summary) for summary in saved))
@@ -65,14 +68,14 @@ def _counts(agent: AgentSummary) -> str:
 
 
 def _dated(renderer: Renderer, fact: Fact) -> str:
-    return f"{format_ns(fact.created_ns)[:10]} {renderer.fact_link(fact.id)}"
+    return f"{renderer.day(fact.created_ns)} {renderer.fact_link(fact.id)}"
 
 
 def _checkpoint_line(renderer: Renderer, summary: CheckpointSummary) -> str:
     link = renderer.link(checkpoint_key(summary.id))
     if link is not None:
         return link
-    return f"{format_ns(summary.created_ns)[:10]} {inline(summary.id, 40)} (damaged, cannot be read)"
+    return f"{renderer.day(summary.created_ns)} {inline(summary.id, 40)} (damaged, cannot be read)"
 
 
 def _map(renderer: Renderer) -> Note:

@@ -13,6 +13,7 @@ from exporters.obsidian.manifest import Base
 from exporters.obsidian.names import tag_part, title_of
 from exporters.obsidian.note_file import BEGIN, end_marker, seal_of, short_hash
 from exporters.obsidian.text import block_id, inline, is_unsafe, quote, visible
+from exporters.profiles import PublishOptions
 from gm_engine import Edge, Entity, Fact
 from gm_engine.clock import format_ns
 
@@ -66,10 +67,23 @@ class Note:
 class Renderer:
     """Makes notes of one store in one layout; links are made once."""
 
-    def __init__(self, contents: Contents, layout: Layout) -> None:
+    def __init__(self, contents: Contents, layout: Layout, options: PublishOptions | None = None) -> None:
         self.contents = contents
         self.layout = layout
+        self.options = options or PublishOptions()
         self._links: dict[str, str | None] = {}
+
+    def day(self, at_ns: int) -> str:
+        """A day as the profile writes it."""
+        iso = format_ns(at_ns)[:10]
+        year, month, day = iso.split("-")
+        match self.options.date_format:
+            case "DD.MM.YYYY":
+                return f"{day}.{month}.{year}"
+            case "MM/DD/YYYY":
+                return f"{month}/{day}/{year}"
+            case _:
+                return iso
 
     def link(self, key: str) -> str | None:
         """A link to the note of `key`, or None when there is none."""
@@ -137,7 +151,7 @@ class Renderer:
 
     def _replaced(self, fact_id: str) -> str:
         fact = self.contents.facts[fact_id]
-        return f"{format_ns(fact.created_ns)[:10]} {self.fact_link(fact_id)}"
+        return f"{self.day(fact.created_ns)} {self.fact_link(fact_id)}"
 
     # --- entities --------------------------------------------------------------------------------------------------
 

@@ -7,16 +7,18 @@ from dataclasses import dataclass, field
 
 from exporters.obsidian.adopting import adopt
 from exporters.obsidian.compare import Decisions, Step, compare
-from exporters.obsidian.contents import Contents, read_contents, state_of
+from exporters.obsidian.contents import Contents, read_contents, selected, state_of
 from exporters.obsidian.edits import Entities
+from exporters.obsidian.extras import Extra, extras
 from exporters.obsidian.finding import Found, find_notes
-from exporters.obsidian.folder import Folder, Scan
+from exporters.obsidian.folder import Folder, Scan, uses_markdown_links
 from exporters.obsidian.layout import Layout, entity_key, fact_key, in_vault, lay_out
 from exporters.obsidian.manifest import FILES, MANIFEST, Manifest, Stamp, load_files, load_manifest
 from exporters.obsidian.maps import render_all
 from exporters.obsidian.names import NOTE_SUFFIX, path_key
 from exporters.obsidian.notes import RENDERING, Renderer
 from exporters.obsidian.round_trip import deleted_keys, deletion, fact_id_of
+from exporters.profiles import PublishOptions
 from gm_engine import CancelToken, Memory, Progress, ProposalState
 
 _EVERY = 64
@@ -45,6 +47,7 @@ class Plan:
     state: str
     untouched: int = 0
     deleted: Mapping[str, str] = field(default_factory=dict)
+    extras: tuple[Extra, ...] = ()
 
     def vault_path(self, path: str) -> str:
         """A path as in `Entry` as a path from the vault's root."""
@@ -52,7 +55,13 @@ class Plan:
 
 
 def make_plan(
-    memory: Memory, folder: Folder, *, progress: Progress, cancel: CancelToken, remove_orphans: bool = False
+    memory: Memory,
+    folder: Folder,
+    *,
+    options: PublishOptions,
+    progress: Progress,
+    cancel: CancelToken,
+    remove_orphans: bool = False,
 ) -> Plan:
     """Reads the store and the folder and decides every step; writes nothing.
 
@@ -63,26 +72,37 @@ def make_plan(
     scan = folder.scan()
     found = find_notes(folder, scan, manifest, stamps, cancel=cancel)
     store = state_of(memory)
-    state = store and f"{store}-{RENDERING}-{folder.name}"
-    if _is_up_to_date(manifest, stamps, found, state):
+    markdown = options.links == "markdown" or (options.links == "vault" and uses_markdown_links(folder.vault))
+    state = store and f"{store}-{RENDERING}-{folder.name}-{options.mark()}{'-m' if markdown else ''}"
+    if _is_up_to_date(manifest, stamps, found, state, scan):
         seq, notes = memory.last_seq(), len(manifest.notes)
         return Plan(folder, scan, Layout(folder.name), found, manifest, stamps, (), {}, seq, state, notes)
-    contents = read_contents(memory, progress=progress, cancel=cancel)
+    contents = selected(read_contents(memory, progress=progress, cancel=cancel), options)
     rejected = rejected_edits(memory)
     found, manifest = adopt(contents, found, manifest, folder=folder, scan=scan, stamps=stamps, cancel=cancel)
     deleted = dict(_deleted(contents, manifest, found, rejected))
     present = {key: note.path for key, note in found.notes.items()}
-    retired = [key for fact in contents.facts.values() if fact.is_superseded and (key := fact_key(fact.id)) in present]
+    gone = (fact for fact in contents.facts.values() if fact.is_superseded and options.retired == "none")
+    retired = [key for fact in gone if (key := fact_key(fact.id)) in present]
     orphans = {key: present[key] for key in retired}
     if remove_orphans:
         for key in retired:
             del present[key]
     taken = (*scan.files, *scan.directories)
-    layout = lay_out(contents, manifest, folder=folder.name, present=present, taken=taken, without=deleted)
+    layout = lay_out(
+        contents,
+        manifest,
+        folder=folder.name,
+        present=present,
+        taken=taken,
+        without=deleted,
+        retired=options.retired,
+        markdown_links=markdown,
+    )
     orphans.update((key, note.path) for key, note in found.notes.items() if key not in layout.places)
     steps: list[Step] = []
     decisions = Decisions(contents.facts, rejected, lambda: _entities(contents, layout))
-    for number, note in enumerate(render_all(Renderer(contents, layout))):
+    for number, note in enumerate(render_all(Renderer(contents, layout, options))):
         if number % _EVERY == 0:
             cancel.check()
             progress(number, len(layout.places), "Comparing notes")
@@ -90,8 +110,20 @@ def make_plan(
         known = stamps.get(there.path) if there is not None else None
         entry = manifest.notes.get(note.key)
         steps.append(compare(note, folder, there, known=known, entry=entry, decisions=decisions))
+    beside = extras(memory, contents, layout, options=options, folder=folder, scan=scan, manifest=manifest)
     return Plan(
-        folder, scan, layout, found, manifest, stamps, tuple(steps), orphans, contents.seq, state, deleted=deleted
+        folder,
+        scan,
+        layout,
+        found,
+        manifest,
+        stamps,
+        tuple(steps),
+        orphans,
+        contents.seq,
+        state,
+        deleted=deleted,
+        extras=beside,
     )
 
 
@@ -118,9 +150,11 @@ def _entities(contents: Contents, layout: Layout) -> Entities:
     return Entities(by_path, contents.mentions, frozenset((e.from_id, e.relation, e.to_id) for e in edges))
 
 
-def _is_up_to_date(manifest: Manifest, stamps: dict[str, Stamp], found: Found, state: str) -> bool:
+def _is_up_to_date(manifest: Manifest, stamps: dict[str, Stamp], found: Found, state: str, scan: Scan) -> bool:
     """Whether every note is as it was written from this very state of the store, and none came or went."""
     if not state or manifest.complete != state or found.doubles or found.notes.keys() != manifest.notes.keys():
+        return False
+    if any(scan.files.get(path) is None or scan.files[path] != stamps.get(path) for path in manifest.files):
         return False
     return all(
         there.path == manifest.notes[key].path and there.stamp == stamps.get(there.path)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from exporters.obsidian.edits import VaultEdit, VaultEdits
-from gm_engine import NewProposal, ProposalKind
+from gm_engine import NewProposal, ProposalKind, ProposalSource
 from gm_engine.records import JsonValue
 
-SOURCE = "vault"
+SOURCE: ProposalSource = "vault"
 
 
 def scope_of(edits: VaultEdits) -> str:
@@ -35,7 +35,7 @@ def _proposal(edit: VaultEdit) -> NewProposal:
         details |= dict(zip(("from", "relation", "to"), edit.link, strict=True))
     return NewProposal(
         kind=kind_of(edit),
-        source="vault",
+        source=SOURCE,
         agent_id=edit.agent_id,
         facts=(edit.fact_id,) if edit.fact_id else (),
         same_key=edit.key,

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exporters.obsidian.compare import LEFT_ALONE, Step
+from exporters.obsidian.extras import Extra
 from exporters.obsidian.folder import locked, open_folder
 from exporters.obsidian.links import BrokenLink, VaultIndex
 from exporters.obsidian.plan import Plan, make_plan
 from exporters.obsidian.writing import Writer
 from exporters.plan import ExportPlan, PlanItem, PlanStatus, PlanSummary, summary
-from gm_engine import CancelToken, GrayMatterError, Memory, Progress, no_progress
+from exporters.profiles import PublishOptions, PublishProfile
+from exporters.profiles import profile as load_profile
+from gm_engine import CancelToken, GrayMatterError, InvalidInput, Memory, Progress, no_progress
 
 _DELETED = "its note was deleted in the vault; that waits in the inbox"
 
@@ -32,7 +35,8 @@ class PublishReport:
     """What a publish did. Counts are of notes; paths are from the vault's root.
 
     `written` counts new and changed notes, `moved` those renamed after their title, `removed` those put into the
-    vault's `.trash` (only with consent). `orphaned` are notes that stayed although their fact is retired or gone.
+    vault's `.trash` (only with consent); `files` counts written files that are no notes. `orphaned` are notes that
+    stayed although their fact is retired or gone.
     """
 
     vault: str
@@ -43,6 +47,7 @@ class PublishReport:
     moved: int = 0
     orphaned: tuple[str, ...] = ()
     left: tuple[LeftAlone, ...] = ()
+    files: int = 0
 
 
 class ObsidianExporter:
@@ -53,26 +58,56 @@ class ObsidianExporter:
     def export(
         self,
         memory: Memory,
-        target: Path,
+        target: Path | None,
         *,
-        folder: str = "Memory",
+        folder: str | None = None,
+        profile: str | None = None,
         progress: Progress = no_progress,
         cancel: CancelToken | None = None,
     ) -> PublishReport:
-        """Publishes the store into the vault `target`; see `publish`."""
-        return publish(memory, target, folder=folder, progress=progress, cancel=cancel)
+        """Publishes the store into the vault `target`, or where and how a profile says; see `publish`."""
+        aim = _aim(memory, target, folder=folder, profile=profile)
+        return publish(
+            memory, Path(aim.vault), folder=aim.folder, options=aim.options, progress=progress, cancel=cancel
+        )
+
+    def plan(
+        self,
+        memory: Memory,
+        target: Path | None,
+        *,
+        folder: str | None = None,
+        profile: str | None = None,
+        progress: Progress = no_progress,
+        cancel: CancelToken | None = None,
+    ) -> ExportPlan:
+        """What `export` would do, note by note; see `preview`."""
+        aim = _aim(memory, target, folder=folder, profile=profile)
+        return preview(
+            memory, Path(aim.vault), folder=aim.folder, options=aim.options, progress=progress, cancel=cancel
+        )
 
     def preview(
         self,
         memory: Memory,
-        target: Path,
+        target: Path | None,
         *,
-        folder: str = "Memory",
+        folder: str | None = None,
+        profile: str | None = None,
         progress: Progress = no_progress,
         cancel: CancelToken | None = None,
     ) -> PlanSummary:
-        """What `export` would do; `preview` gives the whole plan."""
-        return summary(preview(memory, target, folder=folder, progress=progress, cancel=cancel))
+        """`plan` in a few lists of paths."""
+        return summary(self.plan(memory, target, folder=folder, profile=profile, progress=progress, cancel=cancel))
+
+
+def _aim(memory: Memory, target: Path | None, *, folder: str | None, profile: str | None) -> PublishProfile:
+    """Where to publish what: what was asked for, then what the profile says."""
+    wanted = PublishProfile("", "") if profile is None else load_profile(memory, profile)
+    aim = replace(wanted, vault=wanted.vault if target is None else str(target), folder=folder or wanted.folder)
+    if not aim.vault:
+        raise InvalidInput("Say where to publish to: a vault or a profile.", field="target")
+    return aim
 
 
 def publish(
@@ -80,6 +115,7 @@ def publish(
     vault: Path,
     *,
     folder: str = "Memory",
+    options: PublishOptions | None = None,
     progress: Progress = no_progress,
     cancel: CancelToken | None = None,
     remove_orphans: bool = False,
@@ -94,11 +130,19 @@ def publish(
     token = cancel or CancelToken()
     place = open_folder(vault, folder)
     with locked(place):
-        plan = make_plan(memory, place, progress=progress, cancel=token, remove_orphans=remove_orphans)
+        plan = make_plan(
+            memory,
+            place,
+            options=options or PublishOptions(),
+            progress=progress,
+            cancel=token,
+            remove_orphans=remove_orphans,
+        )
         place.remove_leftovers(plan.scan)
         writer = Writer(plan)
         try:
             writer.write_notes(progress=progress, cancel=token)
+            writer.write_extras()
             if remove_orphans:
                 writer.discard_orphans()
         except GrayMatterError:
@@ -115,6 +159,7 @@ def preview(
     vault: Path,
     *,
     folder: str = "Memory",
+    options: PublishOptions | None = None,
     progress: Progress = no_progress,
     cancel: CancelToken | None = None,
 ) -> ExportPlan:
@@ -123,10 +168,13 @@ def preview(
     Raises `PublishRefused` or `Cancelled`.
     """
     place = open_folder(vault, folder, create=False)
-    plan = make_plan(memory, place, progress=progress, cancel=cancel or CancelToken())
+    plan = make_plan(
+        memory, place, options=options or PublishOptions(), progress=progress, cancel=cancel or CancelToken()
+    )
     items = [_item(plan, step) for step in plan.steps]
     if plan.untouched:
         items = [PlanItem("unchanged", plan.vault_path(entry.path)) for entry in plan.manifest.notes.values()]
+    items += [_extra_item(plan, extra) for extra in plan.extras]
     items += [PlanItem("orphaned", plan.vault_path(path)) for path in plan.orphans.values()]
     items += [PlanItem("conflict", plan.vault_path(path), reason=_double(key)) for path, key in plan.found.doubles]
     items += [PlanItem("conflict", plan.vault_path(path), reason=_DELETED) for path in plan.deleted.values()]
@@ -143,6 +191,14 @@ def _item(plan: Plan, step: Step) -> PlanItem:
         return PlanItem("conflict", old, reason=step.reason, file=plan.folder.vault / old)
     status: PlanStatus = "moved" if step.is_moved else "unchanged" if step.data is None else "changed"
     return PlanItem(status, path, old if step.is_moved else "", file=plan.folder.vault / old, after=step.data)
+
+
+def _extra_item(plan: Plan, extra: Extra) -> PlanItem:
+    path = plan.vault_path(extra.path)
+    if extra.reason:
+        return PlanItem("conflict", path, reason=extra.reason, file=plan.folder.vault / path)
+    status: PlanStatus = "new" if extra.is_new else "unchanged" if extra.data is None else "changed"
+    return PlanItem(status, path, file=None if extra.is_new else plan.folder.vault / path, after=extra.data)
 
 
 def _double(key: str) -> str:
@@ -166,6 +222,7 @@ def _report(plan: Plan, writer: Writer, *, vault: Path, remove_orphans: bool) ->
         moved=writer.moved,
         orphaned=() if remove_orphans else tuple(sorted(plan.vault_path(writer.path_of(key)) for key in plan.orphans)),
         left=(*doubles, *deleted, *left),
+        files=writer.files,
     )
 
 

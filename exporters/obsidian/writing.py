@@ -21,6 +21,7 @@ class Writer:
     done: list[Step] = field(default_factory=list)
     removed: int = 0
     moved: int = 0
+    files: int = 0
     _manifest: Manifest = field(init=False)
     _stamps: dict[str, Stamp] = field(init=False)
 
@@ -29,7 +30,7 @@ class Writer:
         places, found, deleted = self.plan.layout.places, self.plan.found.notes, self.plan.deleted
         entries = self.plan.manifest.notes.items()
         known = {key: entry for key, entry in entries if key in places or key in found or key in deleted}
-        self._manifest = Manifest(known, agents)
+        self._manifest = Manifest(known, agents, files=dict(self.plan.manifest.files))
         self._stamps = {
             entry.path: stamp
             for entry in self.plan.manifest.notes.values()
@@ -96,6 +97,19 @@ class Writer:
             entry, path=path, wanted=entry.wanted if wanted is None else wanted
         )
 
+    def write_extras(self) -> None:
+        """Writes the files beside the notes; one that changed since the plan was made is left for the next publish."""
+        for extra in self.plan.extras:
+            stamp = extra.stamp
+            if extra.data is not None:
+                if self.plan.folder.stamp(extra.path) != stamp:
+                    continue
+                stamp = self.plan.folder.write(extra.path, extra.data)
+                self.files += 1
+            self._manifest.files[extra.path] = extra.content
+            if stamp is not None:
+                self._stamps[extra.path] = stamp
+
     def discard_orphans(self) -> None:
         """Moves the plan's orphans that lie in the folder to the vault's trash; edited ones as well, they are kept."""
         for key, path in sorted(self.plan.orphans.items()):
@@ -113,6 +127,7 @@ class Writer:
         """
         folder, found = self.plan.folder, self.plan.manifest
         unchanged = self._manifest.notes == found.notes and self._manifest.agents == found.agents
+        unchanged = unchanged and self._manifest.files == found.files
         unchanged = unchanged and bool(found.complete) == is_complete
         self._manifest.complete = self.plan.state if is_complete else ""
         folder.sync()

@@ -31,12 +31,26 @@ class Exporter(Protocol):
     name: str
 
     def export(
-        self, memory: Memory, target: Path, *, folder: str, progress: Progress, cancel: CancelToken | None
+        self,
+        memory: Memory,
+        target: Path | None,
+        *,
+        folder: str | None,
+        profile: str | None,
+        progress: Progress,
+        cancel: CancelToken | None,
     ) -> object:
-        """Publishes the store to `target`; the report is a dataclass."""
+        """Publishes the store to `target`, or to where a profile says; the report is a dataclass."""
 
     def preview(
-        self, memory: Memory, target: Path, *, folder: str, progress: Progress, cancel: CancelToken | None
+        self,
+        memory: Memory,
+        target: Path | None,
+        *,
+        folder: str | None,
+        profile: str | None,
+        progress: Progress,
+        cancel: CancelToken | None,
     ) -> object:
         """What `export` would do, as a dataclass; writes nothing."""
 
@@ -97,17 +111,20 @@ def _skip_lines(skipped: tuple[Skipped, ...]) -> list[str]:
 
 @click.command()
 @click.argument("format", metavar="FORMAT")
-@click.option("--vault", "--to", "target", type=click.Path(path_type=Path), required=True, help="Where to publish to.")
-@click.option("--folder", default="Memory", show_default=True, help="The one folder in it that we own.")
+@click.option("--out", "--vault", "--to", "target", type=click.Path(path_type=Path), help="Where to publish to.")
+@click.option("--folder", help="A folder in it; of a vault the one that we own (else Memory).")
+@click.option("--profile", metavar="NAME", help="Publish where and what this profile of the store says.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be written.")
 @shared_options
-def export(format: str, *, target: Path, folder: str, dry_run: bool) -> None:  # noqa: A002 — the word of the manual
+def export(format: str, *, target: Path | None, folder: str | None, profile: str | None, dry_run: bool) -> None:  # noqa: A002 — the word of the manual
     """Publish the store in FORMAT, for instance `obsidian`. A second run writes only what changed."""
     session = current()
     exporter = _exporter(format)
+    if target is None and profile is None:
+        raise click.UsageError("Say where to: --out DIR or --profile NAME.", click.get_current_context())
     with session.reading() as memory, session.progress() as progress:
         carry_out = exporter.preview if dry_run else exporter.export
-        report = carry_out(memory, target, folder=folder, progress=progress, cancel=None)
+        report = carry_out(memory, target, folder=folder, profile=profile, progress=progress, cancel=None)
     payload = report_payload(report)
     if not isinstance(payload, dict):
         raise TypeError(f"the exporter {format!r} gave no report")

@@ -1,4 +1,4 @@
-"""Carrying out what a person did in a vault: texts, labels, pins, retirements, new notes and links, from their notes."""
+"""Carrying out what a person did in a vault: texts, labels, pins, retirements, new notes and links."""
 
 from __future__ import annotations
 

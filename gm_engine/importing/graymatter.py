@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
+from gm_engine.importing.dump import import_dump, is_dump, preview_dump
 from gm_engine.importing.store_file import StoreFile, read_store
 from gm_engine.progress import CancelToken, Progress
 from gm_engine.records import Counts, Edge, Entity, ImportReport, Origin
@@ -35,6 +36,8 @@ T = TypeVar("T")
 
 def preview_store(ledger: Ledger, path: Path, *, progress: Progress, cancel: CancelToken) -> ImportReport:
     """What `import_store` would report; nothing is written. Raises `NotFound` or `ImportRefused`."""
+    if is_dump(path):
+        return preview_dump(path)
     store = read_store(path, origin=Origin("import"), progress=progress, cancel=cancel)
     imported: Counter[str] = Counter()
     with ledger.read() as connection:
@@ -56,7 +59,10 @@ def import_store(
 
     Into an empty store it also switches the coverage gate off, as GrayMatter ranks; the settings of a store with a
     history stay. Raises `NotFound` or `ImportRefused` before anything is written, and `Cancelled` between two chunks.
+    A lossless JSON file fills an empty store as it was, settings and history included.
     """
+    if is_dump(path):
+        return import_dump(ledger, path, progress=progress, cancel=cancel)
     store = read_store(path, origin=origin, progress=progress, cancel=cancel)
     apply = _Apply(ledger, store, origin=origin, progress=progress, cancel=cancel)
     apply.each(store.facts.values(), "fact", apply.facts)

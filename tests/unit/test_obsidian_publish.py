@@ -614,6 +614,7 @@ def test_a_preview_writes_and_creates_nothing(memory: Memory, vault: Path) -> No
         "Memory/Agents/scout.md",
         "Memory/Facts/scout/The gate opens at nine.md",
         "Memory/Facts/scout/The lift is broken on Mondays.md",
+        "Memory/Memory.base",
         "Memory/Memory.md",
     )
     assert not vault.exists()
@@ -638,7 +639,7 @@ def test_a_preview_tells_every_kind_of_change_with_its_diff_and_publishing_does_
     assert found.moved == ("Memory/Facts/scout/Two.md → Memory/Facts/porter/Two.md",)
     assert found.conflict == ("Memory/Facts/scout/One.md: its managed part was edited in the vault",)
     assert found.orphaned == ("Memory/Facts/scout/The lift is broken on Mondays.md",)
-    assert found.unchanged == 1
+    assert found.unchanged == 2
     assert found.changed == (
         "Memory/Agents/scout.md",
         "Memory/Facts/scout/The gate opens at nine.md",
