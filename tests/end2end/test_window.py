@@ -16,6 +16,7 @@ from PySide6.QtGui import QColor, QImage
 
 from gm_desktop.theme import load_tokens
 from gm_engine import Fact, FactQuery, Memory
+from gm_engine.proposals import PROPOSAL_STATES
 
 TOOLS = ("Xvfb", "openbox", "xdotool")
 pytestmark = [
@@ -149,7 +150,7 @@ def test_a_person_finds_out_why_corrects_takes_back_and_publishes(window: Window
     until(lambda: _texts(window) == set(before.values()), "the revision is taken back")
 
     vault = tmp_path / "vault"
-    window.press("ctrl+4")
+    go(window, "Vault")
     window.write(str(vault))
     window.press("Return")
     until((vault / "Memory" / ".graymatter" / "manifest.json").is_file, "everything is published")
@@ -159,6 +160,46 @@ def test_a_person_finds_out_why_corrects_takes_back_and_publishes(window: Window
     assert window.process.returncode == 0
     assert (tmp_path / "output").read_text(errors="replace").count("Traceback") == 0
     assert "store" in (tmp_path / "config" / "graymatter" / "preferences.ini").read_text()
+
+
+def test_a_person_merges_a_duplicate_by_one_key_and_takes_it_back(window: Window) -> None:
+    window.xdotool("search", "--sync", "--onlyvisible", "--name", "GrayMatter")
+    until(lambda: "store" in _title(window), "the demo is open")
+    with Memory.open(window.data_dir, background=False) as agent:
+        twins = [agent.remember("release-pilot", "The bell rings at noon.").id for _ in range(2)]
+    go(window, "Consolidate")
+    window.press("ctrl+shift+d")
+    until(lambda: _has(window.picture("dry"), "accent", 200, 1300), "the dry run says what it would do")
+    assert _cards(window) == []
+
+    window.press("ctrl+r")
+    until(lambda: _cards(window) == [("exact_duplicate", "open")], "the duplicate is in the inbox")
+    until(lambda: _presses(window, "Right", ("exact_duplicate", "accepted")), "the duplicate is merged")
+    assert twins[1] not in window.facts()
+
+    window.press("ctrl+z")
+    until(lambda: set(twins) <= set(window.facts()), "the merge is taken back")
+    assert _cards(window) == [("exact_duplicate", "open")]
+
+
+def go(window: Window, page: str) -> None:
+    """Opens a page by its name, wherever it stands on the rail."""
+    window.press("ctrl+k")
+    window.write(page)
+    window.press("Return")
+
+
+def _cards(window: Window) -> list[tuple[str, str]]:
+    """What is in the inbox, read from outside: kind and state."""
+    with Memory.open(window.data_dir, read_only=True, background=False) as memory:
+        return [(card.kind, card.state) for state in PROPOSAL_STATES for card in memory.inbox.list(state)]
+
+
+def _presses(window: Window, key: str, expected: tuple[str, str]) -> bool:
+    """Presses the key until the card has come on screen and is decided."""
+    if expected not in _cards(window):
+        window.press(key)
+    return expected in _cards(window)
 
 
 def _quits(window: Window) -> bool:
