@@ -26,6 +26,7 @@ from gm_desktop.store_opener import Opener, open_memory
 from gm_desktop.theme import Mode, Theme
 from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
+from gm_desktop.viewmodels.activity import ActivityViewModel
 from gm_desktop.viewmodels.agent_eye import AgentEyeViewModel
 from gm_desktop.viewmodels.batch import BatchViewModel
 from gm_desktop.viewmodels.checkpoints import CheckpointsViewModel
@@ -40,6 +41,7 @@ from gm_desktop.viewmodels.publish import PublishViewModel
 from gm_desktop.viewmodels.revision import RevisionViewModel
 from gm_desktop.viewmodels.search import SearchViewModel
 from gm_desktop.viewmodels.why_not import WhyNotViewModel
+from gm_desktop.views.activity import ActivityPage
 from gm_desktop.views.checkpoints import CheckpointsPage
 from gm_desktop.views.consolidate import ConsolidatePage
 from gm_desktop.views.crash_dialog import CrashDialog
@@ -113,6 +115,7 @@ class App(QObject):
         self.cycles = CyclesViewModel(self.host, self.undo, self.notices, self)
         graph_verbs = GraphVerbs(self.host, self.undo, self.notices, self)
         self.graph = GraphViewModel(self.host, graph_verbs, self.notices, clock, self)
+        self.happening = ActivityViewModel(self.host, self.undo, self.notices, clock, self)
         self.publishing = PublishViewModel(self.host, self.notices, self.preferences, self)
         self.start_page = FirstRunView(self.theme)
         self.agents: tuple[AgentSummary, ...] = ()
@@ -159,6 +162,9 @@ class App(QObject):
         self.revising.saved.connect(self.searching.prefer)
         checkpoints = CheckpointsPage(self.checkpoints, self.theme)
         checkpoints.fact_wanted.connect(self._reveal_fact)
+        activity = ActivityPage(self.happening, self.theme)
+        activity.fact_wanted.connect(self._reveal_fact)
+        activity.checkpoint_wanted.connect(self._reveal_checkpoint)
         consolidate = ConsolidatePage(self.consolidating, self.cycles, self.theme)
         consolidate.fact_wanted.connect(self._reveal_fact)
         graph = GraphPage(self.graph, self.theme)
@@ -170,11 +176,16 @@ class App(QObject):
             graph,
             checkpoints,
             PublishPage(self.publishing, self.theme),
+            activity,
         )
 
     def _reveal_fact(self, fact_id: str) -> None:
         self.show_page("memory")
         self.remembering.reveal(fact_id)
+
+    def _reveal_checkpoint(self, checkpoint_id: str) -> None:
+        self.show_page("checkpoints")
+        self.checkpoints.reveal(checkpoint_id)
 
     def _deeds(self) -> Deeds:
         return Deeds(
@@ -228,6 +239,8 @@ class App(QObject):
             self.search_models.lab.report_changed,
             checkpoints.state_changed,
             checkpoints.details_changed,
+            self.happening.selection_changed,
+            self.happening.details.changed,
             self.consolidating.state_changed,
             self.consolidating.card_changed,
             self.consolidating.draft_changed,

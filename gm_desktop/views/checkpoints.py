@@ -292,7 +292,7 @@ class CheckpointsPage(Page):
     def _show_selection(self) -> None:
         chosen = self._viewmodel.selected_id
         at = self._viewmodel.checkpoints.row_of(chosen) if chosen else None
-        if at is not None and self.list.currentIndex().row() != at:
+        if at is not None and not self.list.selectionModel().isRowSelected(at):
             flags = QItemSelectionModel.SelectionFlag
             index = self._viewmodel.checkpoints.index(at)
             self.list.selectionModel().setCurrentIndex(index, flags.ClearAndSelect)

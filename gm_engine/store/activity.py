@@ -24,7 +24,9 @@ _IS_FIRST = "NOT EXISTS (SELECT 1 FROM journal k WHERE k.group_id = j.group_id A
 _TARGET = (
     "SELECT c.seq, c.n, c.kind, c.target, c.agent_id, c.version_before, c.version_after,"
     " substr(coalesce(json_extract(c.after, '$.text'), json_extract(c.before, '$.text'),"
-    " CASE WHEN c.kind = 'fact' THEN (SELECT f.text FROM facts f WHERE f.id = c.target) END, ''), 1, 400),"
+    " CASE c.kind WHEN 'fact' THEN (SELECT f.text FROM facts f WHERE f.id = c.target)"
+    " WHEN 'entity' THEN coalesce(json_extract(c.after, '$.label'), json_extract(c.before, '$.label'),"
+    " (SELECT e.label FROM entities e WHERE e.id = c.target)) END, ''), 1, 400),"
     " json_remove(c.before, '$.text', '$.origin', '$.sources', '$.payload'),"
     " json_remove(c.after, '$.text', '$.origin', '$.sources', '$.payload')"
     " FROM changes c"
@@ -94,7 +96,8 @@ class Activity:
 
 
 def _where(query: ActivityQuery, before_seq: int | None) -> tuple[list[str], list[Any]]:
-    where, values = [_IS_FIRST], []
+    where = [_IS_FIRST]
+    values: list[Any] = []
     if before_seq is not None:
         where.append("j.seq < ?")
         values.append(before_seq)
