@@ -81,25 +81,13 @@ def make_plan(
     rejected = rejected_edits(memory)
     found, manifest = adopt(contents, found, manifest, folder=folder, scan=scan, stamps=stamps, cancel=cancel)
     deleted = dict(_deleted(contents, manifest, found, rejected))
-    present = {key: note.path for key, note in found.notes.items()}
-    gone = (fact for fact in contents.facts.values() if fact.is_superseded and options.retired == "none")
-    retired = [key for fact in gone if (key := fact_key(fact.id)) in present]
-    orphans = {key: present[key] for key in retired}
-    if remove_orphans:
-        for key in retired:
-            del present[key]
-    taken = (*scan.files, *scan.directories)
-    layout = lay_out(
+    layout, orphans = _places(
         contents,
-        manifest,
-        folder=folder.name,
-        present=present,
-        taken=taken,
-        without=deleted,
-        retired=options.retired,
-        markdown_links=markdown,
+        _Seen(folder, scan, found, manifest, deleted),
+        options=options,
+        markdown=markdown,
+        remove_orphans=remove_orphans,
     )
-    orphans.update((key, note.path) for key, note in found.notes.items() if key not in layout.places)
     steps: list[Step] = []
     decisions = Decisions(contents.facts, rejected, lambda: _entities(contents, layout))
     for number, note in enumerate(render_all(Renderer(contents, layout, options))):
@@ -125,6 +113,43 @@ def make_plan(
         deleted=deleted,
         extras=beside,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What lies in the folder, and notes that are to stay away."""
+
+    folder: Folder
+    scan: Scan
+    found: Found
+    manifest: Manifest
+    deleted: Mapping[str, str]
+
+
+def _places(
+    contents: Contents, seen: _Seen, *, options: PublishOptions, markdown: bool, remove_orphans: bool
+) -> tuple[Layout, dict[str, str]]:
+    """Where every note lies, and the notes that have no place any more."""
+    present = {key: note.path for key, note in seen.found.notes.items()}
+    gone = (fact for fact in contents.facts.values() if fact.is_superseded and options.retired == "none")
+    retired = [key for fact in gone if (key := fact_key(fact.id)) in present]
+    orphans = {key: present[key] for key in retired}
+    if remove_orphans:
+        for key in retired:
+            del present[key]
+    taken = (*seen.scan.files, *seen.scan.directories)
+    layout = lay_out(
+        contents,
+        seen.manifest,
+        folder=seen.folder.name,
+        present=present,
+        taken=taken,
+        without=seen.deleted,
+        retired=options.retired,
+        markdown_links=markdown,
+    )
+    orphans.update((key, note.path) for key, note in seen.found.notes.items() if key not in layout.places)
+    return layout, orphans
 
 
 def rejected_edits(memory: Memory) -> frozenset[str]:
