@@ -48,10 +48,15 @@ TEXT_ON = tuple(
     )
     for ground in grounds.split()
 )
+# One colour for each type of entity; types that nobody foresaw share `entity_other`.
+ENTITY_ROLES = (
+    *("entity_person", "entity_organization", "entity_project", "entity_decision", "entity_preference"),
+    *("entity_place", "entity_date", "entity_reference", "entity_concept", "entity_other"),
+)
 # Shapes that carry meaning need 3:1 against their ground.
 SHAPES_ON = tuple(
     (shape, ground)
-    for shape in ("signal_vector", "signal_keyword", "signal_recency", "focus", "text_faint")
+    for shape in ("signal_vector", "signal_keyword", "signal_recency", "focus", "text_faint", *ENTITY_ROLES)
     for ground in ("surface", "surface_raised")
 )
 

@@ -19,7 +19,7 @@ _VERDICT_INKS = {"approved": "success", "needs_work": "warning", "rejected": "da
 _VERDICT_TONES = {"approved": "verified", "needs_work": "unverified", "rejected": "danger"}
 
 
-class _SideDelegate(QStyledItemDelegate):
+class SideDelegate(QStyledItemDelegate):
     """A rounded ground for what is selected, hovered or focused."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -45,7 +45,7 @@ class _SideDelegate(QStyledItemDelegate):
         return card
 
 
-class AgentDelegate(_SideDelegate):
+class AgentDelegate(SideDelegate):
     """Icon, name, count."""
 
     def sizeHint(self, _option: QStyleOptionViewItem, _index: QModelIndex | QPersistentModelIndex) -> QSize:
@@ -76,7 +76,7 @@ class AgentDelegate(_SideDelegate):
         painter.restore()
 
 
-class CheckpointDelegate(_SideDelegate):
+class CheckpointDelegate(SideDelegate):
     """A line through time: when, how long ago, by whom, how much, and what was thought of it."""
 
     def sizeHint(self, _option: QStyleOptionViewItem, _index: QModelIndex | QPersistentModelIndex) -> QSize:

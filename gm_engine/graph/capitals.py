@@ -150,7 +150,7 @@ def capitalised(text: str, marks: list[Token], lexicon: Lexicon, *, by_capitals:
     for match in lexicon.known.matches(text, marks):
         kind, _, written = match.owners[0].partition(":")
         shown = text[match.start : match.end]
-        if _is_written_like(written, shown):
+        if _is_written_like(written, shown) and not _is_ordinary_here(text, match.start, shown, lexicon):
             named.append((match.start, match.end))
             if _is_part_of_person(text, match.start, lexicon):
                 continue
@@ -158,7 +158,7 @@ def capitalised(text: str, marks: list[Token], lexicon: Lexicon, *, by_capitals:
                 match.start, match.end, shown, _settled(kind, written, text, match.start, lexicon), Rank.LEXICON
             )
     means_something = by_capitals and not _is_flat(text)
-    for group in _groups(text):
+    for group in _groups(text, lexicon.ordinary):
         yield from _read(group, lexicon, means_something=means_something)
 
 
@@ -167,6 +167,14 @@ def _is_written_like(written: str, shown: str) -> bool:
     if written.isupper() and len(written) > 1:
         return shown == written
     return written[0].islower() or shown[0].isupper()
+
+
+def _is_ordinary_here(text: str, start: int, shown: str, lexicon: Lexicon) -> bool:
+    """Whether a name that is a common word as well (Spring, Excel) only has its capital because a sentence opens."""
+    if shown.lower() not in lexicon.ordinary:
+        return False
+    before = text[:start].rstrip(" \"'“‘([")
+    return not before or before[-1] in ".!?:;\n-*•"
 
 
 def _settled(kind: str, written: str, text: str, start: int, lexicon: Lexicon) -> str:
@@ -190,7 +198,8 @@ def _is_flat(text: str) -> bool:
     return (shouted >= 3 and shouted > 0.6 * len(words)) or len(_GERMAN.findall(text[:2000])) >= 2
 
 
-def _groups(text: str) -> Iterator[_Group]:
+def _groups(text: str, ordinary: frozenset[str]) -> Iterator[_Group]:
+    """Every group of capitalised words that is more than one ordinary word."""
     words = [_Word(match.start(), match.end(), match.group()) for match in _WORD.finditer(text)]
     at = 0
     while at < len(words):
@@ -198,6 +207,9 @@ def _groups(text: str) -> Iterator[_Group]:
             at += 1
             continue
         end = _group_end(text, words, at)
+        if end == at + 1 and words[at].key in ordinary:
+            at = end
+            continue
         before = words[at - 1] if at else None
         opens = before is None or bool(_SENTENCE_END.search(text[before.end : words[at].start]))
         left = text[max(0, words[at].start - 40) : words[at].start]

@@ -111,7 +111,7 @@ class Extractor:
             if name is not None and (not name.exact_case or text[match.start].isupper()):
                 rank = Rank.IGNORED if name.ignore else Rank.KNOWN
                 yield Found(match.start, match.end, match.owners[0], name.type, rank)
-        yield from wikilinks(text)
+        yield from (link for link in wikilinks(text) if link.label.lower() not in self._lexicon.ordinary)
         yield from references(text)
         yield from dates(text)
         yield from handles(text)

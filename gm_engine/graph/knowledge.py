@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 NEAR_LIMIT = 300
 _PAUSE_S = 5.0
+_MOSTLY_KNOWN = 0.75
 _log = logging.getLogger(__name__)
 _RECEIPTS = "FROM edge_sources s{join} WHERE s.from_id = e.from_id AND s.to_id = e.to_id AND s.relation = e.relation"
 _STALE = (
@@ -160,6 +161,8 @@ class KnowledgeGraph(Graph):
         with self._ledger.read() as connection:
             rows = connection.exec_driver_sql("SELECT entity_id, x, y FROM positions").all()
         kept = {} if again else {row[0]: (row[1], row[2]) for row in rows if row[0] in number}
+        if len(kept) < _MOSTLY_KNOWN * len(entities):
+            kept = {}  # too much is new for it to find room around what is old
         if len(kept) < len(entities):
             links = [(number[e.from_id], number[e.to_id]) for e in edges if e.from_id in number and e.to_id in number]
             placed = layout(len(entities), links, known={number[each]: place for each, place in kept.items()})

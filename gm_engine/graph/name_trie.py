@@ -64,9 +64,9 @@ class NameTrie:
 
     def matches(self, text: str, words: list[Token]) -> Iterator[NameMatch]:
         """Every place of a name in `text`, whose tokens are `words`; names inside longer ones are left out."""
-        at = 0
+        at, begins = 0, self._root.children
         while at < len(words):
-            found = self._longest(text, words, at)
+            found = self._longest(text, words, at) if words[at].key in begins else None
             if found is None:
                 at += 1
             else:

@@ -33,11 +33,11 @@ _REFERENCES = re.compile(
     r"|\bdoi:\s?10\.\d{4,9}/\S+[^\s.,;:!?)\]]|\b10\.\d{4,9}/\S+[^\s.,;:!?)\]]"
     r"|\bRFC \d{2,5}\b|\bISO(?:/IEC)? \d{3,5}(?:-\d+)?\b|\bCVE-\d{4}-\d{4,7}\b|\bISBN[ -]?[\dX-]{10,17}\b"
     r"|\b(?:PR|MR|GH) ?#\d+\b|(?<![\w&#])#\d+\b"
-    r"|\b(?!(?:RSA|UTF|SHA|AES|ISO|GPT|HTTP|TLS|DIN|EN|COVID|MP|DDR|USB|IP)-)[A-Z][A-Z0-9]{0,9}-\d{2,7}\b(?![-\w])"
+    r"|\b(?!(?:RSA|UTF|SHA|AES|ISO|GPT|HTTP|TLS|DIN|EN|COVID|MP|DDR|USB|IP)-)(?:[A-Z][A-Z0-9]{0,9}-\d{2,7}|[A-Z]{2,9}-\d)\b(?![-\w])"
     r"|\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b"
     r"|\bv\d+(?:\.\d+)+(?:-[\w.]+)?\b"
     rf"|(?<![\w/.@-]){_FILE}(?![\w/-])"
-    r"|(?<![\w/.])(?:~|\.{1,2})?/(?:[\w.@-]+/)*[\w.@-]*\w",
+    r"|(?<![\w/.<])(?:~|\.{1,2})?/(?:[\w.@-]+/)*[\w.@-]*\w",
 )
 _CODED = re.compile(
     r"\b(?:error|code|lot|type|part|model|form|room|gate|order|invoice|case|batch|serial|flight|line|exception)s? "
