@@ -250,6 +250,15 @@ def locked(folder: Folder) -> Iterator[None]:
         os.close(handle)
 
 
+def is_locked(folder: Folder) -> bool:
+    """Whether a publish of this machine is under way."""
+    try:
+        with locked(folder):
+            return False
+    except PublishRefused:
+        return True
+
+
 def notes_elsewhere(folder: Folder) -> Iterator[tuple[str, bytes]]:
     """Notes of the vault outside the folder, as (path from the vault's root, first bytes)."""
     own = path_key(folder.name)

@@ -9,14 +9,14 @@ from pathlib import Path
 from exporters.obsidian.compare import Present
 from exporters.obsidian.edits import Entities, Problem, Said, VaultEdit, VaultEdits, keyed, note_edits, said
 from exporters.obsidian.finding import Found, find_notes
-from exporters.obsidian.folder import Folder, Scan, open_folder
+from exporters.obsidian.folder import Folder, Scan, is_locked, open_folder
 from exporters.obsidian.frontmatter import FrontmatterError, our_values, parse
 from exporters.obsidian.layout import fact_key, in_vault
 from exporters.obsidian.manifest import FILES, MANIFEST, Entry, Manifest, Stamp, load_files, load_manifest
 from exporters.obsidian.names import path_key
 from exporters.obsidian.note_file import NoteUnreadable, content_hash, seal_of, split_head, take_apart
 from exporters.obsidian.notes import OUR_KEYS, safe_value
-from gm_engine import CONFIDENCE_LABELS, CancelToken, Fact, Memory, NotFound, Progress, no_progress
+from gm_engine import CONFIDENCE_LABELS, CancelToken, Fact, Memory, NotFound, Progress, PublishRefused, no_progress
 
 MAX_NOTE_BYTES = 4_000_000
 _LOST_NOTES = 20
@@ -54,13 +54,15 @@ def read_edits(
     """What a person changed in `folder` of `vault` since it was published; writes nothing anywhere.
 
     Only files that are not as they were written are read. A folder that was never published has no edits. Raises
-    `PublishRefused` or `Cancelled`.
+    `PublishRefused` (while a publish is under way, too: ask again) or `Cancelled`.
     """
     token = cancel or CancelToken()
     place = open_folder(vault, folder, create=False)
+    written = place.stamp(MANIFEST)
     manifest = load_manifest(place.read(MANIFEST))
     if not manifest.notes:
         return VaultEdits(str(vault), folder)
+    _refuse_while_publishing(place, written)
     stamps = load_files(place.read(FILES))
     scan = place.scan()
     progress(0, None, "Looking for edits")
@@ -79,7 +81,14 @@ def read_edits(
         for key, note in sorted(found.notes.items())
         if key in manifest.notes and manifest.notes[key].path != note.path
     )
+    _refuse_while_publishing(place, written)
     return VaultEdits(str(vault), folder, tuple(look.edits), tuple(look.problems), moved)
+
+
+def _refuse_while_publishing(folder: Folder, written: Stamp | None) -> None:
+    """A folder that is being written shows notes as missing that are only on their way."""
+    if is_locked(folder) or folder.stamp(MANIFEST) != written:
+        raise PublishRefused("Another program is publishing to this folder.", folder=folder.name)
 
 
 def _changed(look: _Look, cancel: CancelToken) -> Iterator[tuple[str, Present, bytes]]:
