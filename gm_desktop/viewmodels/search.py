@@ -69,7 +69,7 @@ class SearchViewModel(QObject):
         self._wanted_id: str | None = None
         self._has_shared = False
         self._lab_is_open = False
-        self.is_waiting = False
+        self._is_asking = False
         self._latest = Latest()
         self._agents_latest = Latest()
         self._ask_soon = QTimer(self, singleShot=True)
@@ -78,6 +78,11 @@ class SearchViewModel(QObject):
         host.indexed.connect(self._on_indexed)
         host.store_opened.connect(self._load_surroundings)
         host.store_closed.connect(self._on_closed)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an answer is still to come."""
+        return self._is_asking or self._ask_soon.isActive() or self._agents_latest.is_awaited
 
     @property
     def why(self) -> WhyDetails | None:
@@ -176,7 +181,7 @@ class SearchViewModel(QObject):
             self.question = question
             self.question_changed.emit()
             self._latest.cancel()
-            self.is_waiting = True
+            self._is_asking = True
             self._ask_soon.start(pause_ms)
 
     # --- hits ----------------------------------------------------------------------------------------------------
@@ -214,16 +219,16 @@ class SearchViewModel(QObject):
             self._latest.cancel()
             self._show(None, self._idle())
             return
-        self.is_waiting = True
+        self._is_asking = True
         job = partial(answer_question, question, self._clock.now_ns(), with_live=self._lab_is_open)
         self._latest.take(self._host.read(job, self._on_answer, self._on_failed))
 
     def ask_something_telling(self) -> None:
         """Asks a question that the store can answer well."""
-        self.is_waiting = True
+        self._is_asking = True
 
         def done(found: tuple[str, str] | None) -> None:
-            self.is_waiting = False
+            self._is_asking = False
             if found is not None:
                 self.question = replace(self.question, agent_id=found[0], query=found[1], scope="agent")
                 self.question_changed.emit()
@@ -269,7 +274,7 @@ class SearchViewModel(QObject):
             self._show(None, Failed(sentence_for(error)))
 
     def _show(self, answer: Answer | None, state: PageState) -> None:
-        self.is_waiting = False
+        self._is_asking = False
         self.answer, self.state = answer, state
         self._show_hits(answer.hits if answer else ())
         self.answered.emit()

@@ -22,6 +22,7 @@ from gm_desktop.undo_controller import UndoController
 from gm_engine import Memory, Origin
 from tests.fakes.clock import FrozenClock
 from tests.fakes.embedder import ScriptedEmbedder
+from tests.widget.search_desk import Desk, make_desk
 
 OFFSCREEN_SAYS = r"This plugin does not support (propagateSizeHints|raise)\(\)"
 
@@ -100,6 +101,12 @@ def asked(qtbot: QtBot) -> Callable[[EngineHost, Callable[[Memory], object]], ob
         return answers[0]
 
     return ask
+
+
+@pytest.fixture
+def desk(open_host: EngineHost, undo: UndoController, notices: Notices, theme: Theme, qtbot: QtBot) -> Desk:
+    """The Search page with a few facts."""
+    return make_desk(open_host, undo, notices, theme=theme, qtbot=qtbot)
 
 
 @pytest.fixture(autouse=True)

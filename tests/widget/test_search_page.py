@@ -3,93 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtTest import QAbstractItemModelTester, QTest
-from pytestqt.qtbot import QtBot
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QDialog
 
 from gm_desktop.engine_host import EngineHost
-from gm_desktop.notices import Notices
-from gm_desktop.theme import Theme
-from gm_desktop.undo_controller import UndoController
-from gm_desktop.viewmodels.agent_eye import AgentEyeViewModel
 from gm_desktop.viewmodels.answers import coverage_sentence
-from gm_desktop.viewmodels.batch import BatchViewModel
-from gm_desktop.viewmodels.fact_verbs import FactVerbs
-from gm_desktop.viewmodels.lab import LabViewModel
-from gm_desktop.viewmodels.search import SearchViewModel
 from gm_desktop.viewmodels.states import Empty, Full
-from gm_desktop.viewmodels.why import WhyDetails
-from gm_desktop.viewmodels.why_not import WhyNotViewModel
-from gm_desktop.views.search import SearchPage
-from gm_desktop.views.search_actions import SearchModels
+from gm_desktop.views.search_options import MomentDialog
 from gm_engine import Memory
 from gm_engine.records import Coverage, StoreSettings
-from tests.fakes.clock import FrozenClock
+from tests.fakes.clock import instant
+from tests.widget.search_desk import Desk
 
-FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
 ASK = Callable[[EngineHost, Callable[[Memory], object]], object]
-
-
-@dataclass
-class Desk:
-    host: EngineHost
-    model: SearchViewModel
-    page: SearchPage
-    qtbot: QtBot
-
-    def write(self, job: Callable[[Memory], object]) -> None:
-        with self.qtbot.waitSignal(self.host.changed):
-            self.host.write(job, lambda _: None)
-
-    def ask(self, query: str) -> None:
-        """Types a question and waits for its answer."""
-        self.page.query.setText(query)
-        self.qtbot.waitUntil(lambda: not self.model.is_waiting)
-
-    def texts(self) -> list[str]:
-        return [hit.text for hit in self.model.hits.hits]
-
-    def why(self) -> WhyDetails:
-        assert self.model.why is not None
-        return self.model.why
-
-
-@pytest.fixture
-def desk(open_host: EngineHost, undo: UndoController, notices: Notices, theme: Theme, qtbot: QtBot) -> Desk:
-    verbs = FactVerbs(open_host, undo, notices, open_host)
-    model = SearchViewModel(open_host, verbs, FrozenClock(tick_s=0), open_host)
-    for each in (model.hits, model.agents):
-        QAbstractItemModelTester(each, FATAL, each)
-    batch = BatchViewModel(open_host, model, FrozenClock(tick_s=0), open_host)
-    models = SearchModels(
-        model,
-        batch,
-        AgentEyeViewModel(open_host, model, batch, open_host),
-        WhyNotViewModel(open_host, model, batch, open_host),
-        LabViewModel(open_host, model, batch, undo=undo, notices=notices, parent=open_host),
-    )
-    page = SearchPage(models, theme)
-    page.inspector().setParent(page)
-    page.resize(1000, 700)
-    qtbot.addWidget(page)
-    page.show()
-    desk = Desk(open_host, model, page, qtbot)
-    open_host.store_opened.emit()
-    desk.write(remember_some)
-    qtbot.waitUntil(lambda: bool(model.question.agent_id))
-    return desk
-
-
-def remember_some(memory: Memory) -> None:
-    memory.remember("sales", "The revised quote goes to Ms Ito on Monday", confidence="verified")
-    memory.remember("sales", "Quotes are kept for two years")
-    memory.remember("sales", "The office closes at six", confidence="unverified")
-    memory.remember_shared("Holidays are announced in March")
-    memory.wait_for_embeddings()
 
 
 def test_before_a_question_the_page_says_what_to_do(desk: Desk) -> None:
@@ -192,11 +122,20 @@ def test_replaced_texts_are_listed_and_can_be_opened(desk: Desk) -> None:
 
 def test_a_question_comes_back_with_the_next_start(desk: Desk) -> None:
     desk.ask("office")
+    desk.model.set_scope("all")
+    desk.model.set_knob("min_confidence", "inferred")
+    desk.models.batch.set_text("one\ntwo")
     state = desk.page.save_state()
     desk.ask("")
+    desk.model.set_scope("agent")
+    desk.model.set_knob("min_confidence", "")
+    desk.models.batch.set_text("")
     desk.page.restore_state(state)
     desk.qtbot.waitUntil(lambda: bool(desk.texts()))
     assert desk.page.query.text() == "office"
+    assert desk.model.question.scope == "all"
+    assert desk.model.question.trial.min_confidence == "inferred"
+    assert desk.page.batch.questions.toPlainText() == "one\ntwo"
 
 
 def test_the_keyboard_walks_through_the_hits(desk: Desk) -> None:
@@ -229,6 +168,104 @@ def test_a_hit_is_pinned_and_retired_where_it_is_met(desk: Desk) -> None:
     desk.qtbot.waitUntil(lambda: desk.model.hits.hits[0].is_pinned)
     desk.model.retire()
     desk.qtbot.waitUntil(lambda: desk.model.hits.row_of(chosen) is None)
+
+
+def test_own_shared_and_both_are_asked_by_a_click(desk: Desk) -> None:
+    desk.ask("quote")
+    desk.page.options.scopes["shared"].click()
+    desk.settle()
+    assert desk.texts() == ["Holidays are announced in March"]
+    desk.page.options.scopes["all"].click()
+    desk.settle()
+    asked = desk.read(lambda memory: [fact.text for fact in memory.recall_all("sales", "quote", preview=True).facts])
+    assert desk.texts() == asked
+    assert "Holidays are announced in March" in desk.texts()
+    assert "merged list" in desk.why().merge_note
+    assert desk.page.panel.merge_note.isVisibleTo(desk.page.panel)
+    desk.page.options.scopes["agent"].click()
+    desk.settle()
+    assert "Holidays are announced in March" not in desk.texts()
+
+
+def test_the_merged_bar_and_score_follow_the_places(desk: Desk) -> None:
+    desk.ask("quote")
+    desk.model.set_scope("all")
+    desk.settle()
+    hits = desk.model.hits.hits
+    assert [hit.score for hit in hits[:2]] == [f"{1 / 61:.5f}", f"{1 / 61:.5f}"]  # the best of each list
+    assert sum(hits[0].shares) == pytest.approx(1.0)
+
+
+def test_a_confidence_filter_leaves_facts_out_and_says_so_when_none_passes(desk: Desk) -> None:
+    desk.ask("quote")
+    desk.model.set_knob("min_confidence", "verified")
+    desk.settle()
+    assert desk.texts() == ["The revised quote goes to Ms Ito on Monday"]
+    assert desk.page.options.confidence.text().startswith("Verified only")
+    desk.model.set_scope("shared")
+    desk.settle()
+    assert isinstance(desk.model.state, Empty)
+    assert desk.model.state.reason == "filter"
+    desk.page.loosen.click()
+    desk.settle()
+    assert desk.texts() == ["Holidays are announced in March"]
+
+
+def test_a_confidence_weight_is_a_part_of_the_question(desk: Desk) -> None:
+    desk.ask("revised quote")
+    desk.model.set_knob("confidence_weight", 0.5)
+    desk.settle()
+    desk.model.select(desk.id_of("The revised quote goes to Ms Ito on Monday"))
+    assert desk.why().factor_note == "Verified: 1 + 0.5 = 1.5"
+    assert desk.page.options.weight.text().startswith("Weight 0.5")
+    desk.write(lambda memory: memory.set_settings(StoreSettings(confidence_weight=0.5)))
+    desk.settle()
+    assert not desk.page.options.weight.isChecked()  # it is the store's own now
+
+
+def test_the_past_is_asked_and_a_moment_too_early_is_explained(desk: Desk) -> None:
+    desk.ask("office")
+    old = desk.model.hits.hits[0].id
+    before = desk.read(lambda memory: memory.entry(memory.last_seq()).at_ns)
+    assert isinstance(before, int)
+    desk.write(lambda memory: memory.revise("sales", [old], "The office closes at seven"))
+    desk.settle()
+    assert desk.texts()[0] == "The office closes at seven"
+    desk.model.set_as_of(before)
+    desk.settle()
+    assert desk.texts()[0] == "The office closes at six"
+    desk.model.set_as_of(instant("2020-01-01T00:00:00Z"))
+    desk.settle()
+    assert isinstance(desk.model.state, Empty)
+    assert desk.model.state.reason == "as_of"
+    assert "begins on 30 Nov 2026" in desk.model.state.hint
+    assert desk.page.note.isVisibleTo(desk.page)
+    desk.page.ask_first.click()
+    desk.settle()
+    assert desk.texts() != []
+    desk.page.options.now.trigger()
+    desk.settle()
+    assert desk.texts()[0] == "The office closes at seven"
+
+
+def test_a_moment_is_chosen_in_a_dialog(desk: Desk) -> None:
+    desk.page.options.open_moment()
+    dialog = next(each for each in desk.page.options.findChildren(MomentDialog) if each.isVisible())
+    dialog.save.click()
+    assert desk.model.question.as_of_ns == dialog.field.dateTime().toMSecsSinceEpoch() * 1_000_000
+    desk.page.options.open_moment()
+    again = next(each for each in desk.page.options.findChildren(QDialog) if each.isVisible())
+    again.reject()
+
+
+def test_more_vectors_bring_a_better_answer_by_themselves(desk: Desk) -> None:
+    desk.write(lambda memory: memory.remember("sales", "Estimates are signed twice"))
+    desk.ask("estimates")
+    assert "have no vector yet" in desk.page.answer.coverage.text()
+    desk.read(lambda memory: memory.wait_for_embeddings())
+    status = desk.read(lambda memory: memory.status().vectors)
+    desk.host.indexed.emit(status)
+    desk.qtbot.waitUntil(lambda: "no vector yet" not in desk.page.answer.coverage.text())
 
 
 @pytest.mark.parametrize(
