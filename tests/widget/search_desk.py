@@ -134,3 +134,12 @@ def drop(target: QWidget, data: QMimeData) -> bool:
         return False
     target.dropEvent(QDropEvent(QPointF(at), copy, data, left, no_key))
     return True
+
+
+def hover_fact(target: QWidget, fact_id: str) -> None:
+    """Drags a fact over a widget and waits there."""
+    data = fact_data((fact_id,))
+    no_key = Qt.KeyboardModifier.NoModifier
+    target.dragEnterEvent(
+        QDragEnterEvent(target.rect().center(), Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, no_key)
+    )
