@@ -23,6 +23,7 @@ from gm_engine.store.facts import check_text
 from gm_engine.store.purge import Needle, Removed, clear_pending, pending, purge_rows, still_in
 from gm_engine.store.settings import load_settings
 from gm_engine.terms import text_key
+from gm_engine.vectors.places import FOLDER as VECTOR_FOLDER
 
 _PATIENCE_S = 5.0
 _PAUSE_S = 0.1
@@ -42,6 +43,7 @@ class Purge:
         self._discard_indexes = discard_indexes
         self._progress = progress
         self._incomplete: list[str] = []
+        self._index_folders = [path for path in (ledger.data_dir / VECTOR_FOLDER).glob("*") if path.is_dir()]
 
     def run(self, text: str, *, containing: bool, block: bool, cancel: CancelToken) -> PurgeReport:
         """See `Memory.purge`. Once the rows are gone it is not cancelled any more."""
@@ -88,7 +90,7 @@ class Purge:
 
     def _finish(self, needle: Needle) -> tuple[str, ...]:
         self._progress(0, None, "Removing the vector index")
-        if not self._patiently(self._discard_indexes):
+        if not self._patiently(self._index_is_gone):
             self._incomplete.append(f"The vector index is removed once {self._others()} noticed, or ended.")
         backups = tuple(self._backups(needle))
         self._progress(0, None, "Rewriting the store")
@@ -101,6 +103,10 @@ class Purge:
             with self._ledger.bookkeep() as connection:
                 clear_pending(connection)
         return backups
+
+    def _index_is_gone(self) -> bool:
+        """Removed here, or by the process that has it open: that one forgets dropped vectors with its next step."""
+        return self._discard_indexes() or not any(folder.exists() for folder in self._index_folders)
 
     def _patiently(self, act: Callable[[], bool]) -> bool:
         until = monotonic() + _PATIENCE_S

@@ -324,6 +324,16 @@ def test_the_vector_index_is_made_anew_without_the_text(memory: Memory) -> None:
     assert memory.status().vectors.chroma == 1
 
 
+def test_the_program_that_has_the_index_open_makes_it_anew(memory: Memory) -> None:
+    memory.remember("scout", SECRET)
+    with open_store(memory.data_dir) as owner:
+        while owner.index_step():
+            pass
+        owner._search.start_indexing()
+        assert memory.purge(SECRET).incomplete == ()
+        assert not (memory.data_dir / "vectors" / "1").exists()
+
+
 def test_another_process_forgets_the_purged_fact(memory: Memory) -> None:
     with open_store(memory.data_dir) as other:
         memory.remember("scout", SECRET)
