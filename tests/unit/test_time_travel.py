@@ -121,6 +121,28 @@ def test_before_the_journal_begins_imported_facts_are_reconstructed(
         assert [fact.text for fact in view.list_facts(FactQuery())] == ["Written in autumn."]
 
 
+def test_a_reconstructed_fact_is_as_it_came_in_whatever_happened_since(
+    memory: Memory, clock: FrozenClock, tmp_path: Path
+) -> None:
+    source = write_export(
+        tmp_path / "m.json",
+        *((f"f{n}", f"Old fact {n}.", "2026-04-01T00:00:00Z") for n in range(4)),
+        ("late", "A later fact.", "2026-10-01T00:00:00Z"),
+    )
+    memory.import_store(source)
+    came_in = memory.facts([f"f{n}" for n in range(4)])
+    memory.label("scout", ["f0"], "verified")
+    memory.move("scout", ["f1", "late"], "miner")
+    memory.revise("scout", ["f2"], "A newer wording.")
+    summer = instant("2026-06-01T00:00:00Z")
+    with memory.at(summer) as view:
+        assert view.facts([f"f{n}" for n in range(4)]) == came_in
+        assert view.fact_ids(FactQuery(status="all", descending=False)) == ["f0", "f1", "f2", "f3"]
+        memory.pin("scout", ["f3"])
+        memory.purge("Old fact 0.")
+        assert view.facts([f"f{n}" for n in range(4)]) == came_in[1:]
+
+
 def test_the_store_before_the_last_entries_is_found_by_their_number(memory: Memory, clock: FrozenClock) -> None:
     facts = [memory.remember("scout", f"Fact {n}.") for n in range(5)]
     with memory.at(before_seq=facts[2].version) as view:
