@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QModelIndex, QObject, QTimer, Signal
 
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.formatting import local_time
@@ -179,6 +179,8 @@ class ActivityViewModel(QObject):
             if self.lines.lines and self.lines.lines[-1].seq == before:
                 self.lines.append(older, has_more=len(older) == 2 * PAGE_ROWS)
                 self._set_state(Full(len(self.lines.lines)))
+            elif self.lines.canFetchMore(QModelIndex()):
+                self._read_older()  # the list was read anew meanwhile
 
         self._older.take(self._host.read(job, done, self._on_failed))
 
