@@ -53,7 +53,9 @@ def sentence_for(error: GrayMatterError) -> str:
     return tr(sentence, message=error.message) if sentence is not None else error.message
 
 
-_MILD = frozenset({"fact_changed", "undo_conflict", "read_only", "store_busy", "not_found", "invalid_input"})
+_MILD = frozenset(
+    {"fact_changed", "undo_conflict", "read_only", "store_busy", "not_found", "invalid_input", "proposal_decided"}
+)
 _SENTENCES = {
     "fact_changed": "This fact was changed meanwhile. Nothing was written; look at its current text and try again.",
     "undo_conflict": "A later change stands on top of this step, so it was not undone. Undo the later change first.",
@@ -63,6 +65,8 @@ _SENTENCES = {
     "store_damaged": "The store can't be read and was left as it is. {message}",
     "store_unavailable": "The store can't be opened. {message}",
     "disk_full": "The disk is full. Nothing was changed; free some space and try again.",
+    "proposal_decided": "This card was decided already, here or in another program. Nothing was written.",
+    "language_model_failed": "The language model could not help. {message}",
     "import_refused": "Nothing was imported. {message}",
     "embedding_failed": "Similarity search is off: the embedding model did not load. Words and dates still work.",
     "publish_refused": "Nothing was published. {message}",
