@@ -74,7 +74,7 @@ class CyclesViewModel(QObject):
         self.is_running = False
         self._reading = Latest()
         host.changed.connect(self._on_changed)
-        host.store_opened.connect(self.reload)
+        host.store_opened.connect(self._on_opened)
         host.store_closed.connect(self._on_closed)
 
     @property
@@ -163,11 +163,16 @@ class CyclesViewModel(QObject):
         if "proposal" in changes.kinds:
             self.reload()
 
+    def _on_opened(self) -> None:
+        self.running_changed.emit()
+        self.reload()
+
     def _on_closed(self) -> None:
         self._reading.cancel()
         self.report, self.history, self.chosen, self.is_running = None, (), None, False
         self.report_changed.emit()
         self.history_changed.emit()
+        self.running_changed.emit()
 
 
 def _run(agent_id: str | None, dry_run: bool, memory: Memory, progress: Progress, cancel: CancelToken) -> _Ran:

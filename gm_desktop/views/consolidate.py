@@ -85,9 +85,7 @@ class ConsolidatePage(Page):
         self.note = EmptyState(self._theme, "git-merge", "", "", (self.retry, self.look, self.go))
         self.report = CycleReportPanel(self._cycles, self._theme)
         self.history = HistoryPanel(self._cycles, self._theme)
-        self.hint = text_label(
-            tr("→ accept   ← reject   ↓ later   E edit   X never again   J K next, previous"), "small"
-        )
+        self.hint = text_label("", "small", wrap=True)
         keep_keys(self.agent, self.put_off)
 
     def _lay_out(self) -> None:

@@ -48,7 +48,7 @@ class CardDelegate(QStyledItemDelegate):
         painter.setFont(self._theme.font("small"))
         tone = "danger" if line.is_stale else line.tone
         drawn = paint_pill(painter, top, line.kind_title, tone=tone, theme=self._theme, is_selected=is_selected)
-        note = "  ·  ".join(part for part in (line.agent, line.note) if part)
+        note = line.note if line.is_stale else "  ·  ".join(part for part in (line.agent, line.note) if part)
         room = top.adjusted(drawn + 8, 0, 0, 0)
         painter.setPen(self._theme.color("danger" if line.is_stale else "text_muted"))
         shown = QFontMetricsF(painter.font()).elidedText(note, Qt.TextElideMode.ElideRight, max(0.0, room.width()))

@@ -16,6 +16,7 @@ from gm_desktop.models.proposal_cards import Card, CardFact, Caution, Spans
 from gm_desktop.plain_text import as_lines, excerpt
 from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.widgets.basics import Picture, push_button, row, text_label
+from gm_desktop.widgets.flow_layout import FlowLayout
 from gm_desktop.widgets.pills import Pill
 from gm_desktop.widgets.text_panes import TextPane
 
@@ -211,9 +212,21 @@ class ProposalCard(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.area, 1)
-        foot = row(self.reject, self.later, self.never, 1, self.cancel, self.edit, self.accept)
-        foot.setContentsMargins(MARGIN, 10, MARGIN, 14)
-        layout.addLayout(foot)
+        layout.addLayout(self._foot())
+
+    def _foot(self) -> QHBoxLayout:
+        """What accepts at the right; what does not at the left, in lines where there is little room."""
+        away = QWidget()
+        flow = FlowLayout(away)
+        for button in (self.reject, self.later, self.never):
+            flow.addWidget(button)
+        for button in (self.cancel, self.edit, self.accept):
+            button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        foot = row(away, self.cancel, self.edit, self.accept, margins=(MARGIN, 10, MARGIN, 14))
+        foot.setStretch(0, 1)
+        for button in (self.cancel, self.edit, self.accept):
+            foot.setAlignment(button, Qt.AlignmentFlag.AlignTop)
+        return foot
 
     def _stays(self) -> QVBoxLayout:
         self._well = QFrame()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, Qt
@@ -346,6 +347,16 @@ def test_a_closed_store_leaves_nothing_on_the_page(full: Desk) -> None:
     assert isinstance(full.model.state, Loading)
     assert full.kinds() == []
     assert full.cycles.history == ()
+
+
+def test_cycles_can_be_run_once_a_store_is_open(full: Desk, tmp_path: Path) -> None:
+    full.host.close_store()
+    assert not full.page.run_cycle.isEnabled()
+    full.host.open_store(tmp_path / "other")
+    full.qtbot.waitUntil(lambda: full.host.is_open)
+    full.settle()
+    assert full.page.run_cycle.isEnabled()
+    assert isinstance(full.model.state, Empty)
 
 
 def test_a_card_that_is_gone_is_said_to_be_gone(full: Desk) -> None:
