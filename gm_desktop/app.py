@@ -40,6 +40,9 @@ from gm_desktop.viewmodels.memory import MemoryViewModel
 from gm_desktop.viewmodels.publish import PublishViewModel
 from gm_desktop.viewmodels.revision import RevisionViewModel
 from gm_desktop.viewmodels.search import SearchViewModel
+from gm_desktop.viewmodels.vault import VaultModels
+from gm_desktop.viewmodels.vault_plan import VaultPlanViewModel
+from gm_desktop.viewmodels.vault_watch import VaultWatch
 from gm_desktop.viewmodels.why_not import WhyNotViewModel
 from gm_desktop.views.activity import ActivityPage
 from gm_desktop.views.checkpoints import CheckpointsPage
@@ -116,7 +119,13 @@ class App(QObject):
         graph_verbs = GraphVerbs(self.host, self.undo, self.notices, self)
         self.graph = GraphViewModel(self.host, graph_verbs, self.notices, clock, self)
         self.happening = ActivityViewModel(self.host, self.undo, self.notices, clock, self)
-        self.publishing = PublishViewModel(self.host, self.notices, self.preferences, self)
+        self.publishing = PublishViewModel(self.host, self.notices, self.preferences, self.undo, self)
+        self.vault = VaultModels(
+            self.publishing,
+            VaultPlanViewModel(self.host, self.publishing, self),
+            VaultWatch(self.host, self.publishing, self.undo, self),
+            ConsolidateViewModel(self.host, self.undo, self.notices, clock, self, source="vault"),
+        )
         self.start_page = FirstRunView(self.theme)
         self.agents: tuple[AgentSummary, ...] = ()
         self._agents_wanted = Latest()
@@ -169,13 +178,15 @@ class App(QObject):
         consolidate.fact_wanted.connect(self._reveal_fact)
         graph = GraphPage(self.graph, self.theme)
         graph.fact_wanted.connect(self._reveal_fact)
+        vault = PublishPage(self.vault, self.theme)
+        vault.inbox.fact_wanted.connect(self._reveal_fact)
         return (
             memory,
             search,
             consolidate,
             graph,
             checkpoints,
-            PublishPage(self.publishing, self.theme),
+            vault,
             activity,
         )
 
@@ -247,7 +258,7 @@ class App(QObject):
             self.cycles.running_changed,
             self.graph.state_changed,
             self.graph.selection_changed,
-            self.publishing.changed,
+            *self.vault.signals(),
         ):
             signal.connect(self.actions.refresh_soon)
         window.page_wanted.connect(self.show_page)
@@ -283,6 +294,7 @@ class App(QObject):
     def close(self) -> None:
         """Ends threads, saves preferences, puts the hooks back. Call once, after the event loop."""
         self._index_later.stop()
+        self.vault.watch.close()
         self.host.close()
         self.preferences.save()
         self.reporter.uninstall()

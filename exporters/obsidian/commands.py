@@ -9,8 +9,7 @@ from typing import get_args
 
 import click
 
-from exporters.obsidian.edits import VaultEdits
-from exporters.obsidian.proposals import SOURCE, scope_of, to_proposals
+from exporters.obsidian.proposals import SOURCE, take_in, to_proposals
 from exporters.obsidian.publish import preview
 from exporters.obsidian.reading import read_note
 from exporters.obsidian.round_trip import read_edits
@@ -27,7 +26,7 @@ from exporters.profiles import (
     profiles,
     save_profile,
 )
-from gm_engine import BulkDecision, InboxRefresh, Memory, Proposal
+from gm_engine import BulkDecision, Memory, Proposal
 from gm_engine.cli.payloads import proposal_payload
 from gm_engine.cli.plain import plain
 from gm_engine.cli.session import current, shared_options, short
@@ -98,8 +97,9 @@ def inbox(path: Path | None, folder: str | None, name: str | None) -> None:
     with session.writing() as memory, session.progress() as progress:
         aim = _profile(memory, path, folder, name)
         edits = read_edits(memory, Path(aim.vault), folder=aim.folder, progress=progress)
-        taken = take_in(memory, edits, aim)
+        decision = take_in(memory, edits, aim)
         waiting = memory.inbox.list("waiting", source=SOURCE)
+    taken = () if decision is None else decision.accepted
     payload: dict[str, JsonValue] = {
         "proposals": [proposal_payload(card) for card in waiting],
         "accepted": [proposal_payload(card) for card in taken],
@@ -109,13 +109,6 @@ def inbox(path: Path | None, folder: str | None, name: str | None) -> None:
     lines += [f"accepted as the profile says: {plain(card.reason)}" for card in taken]
     lines += [f"problem: {plain(problem.note)}: {plain(problem.reason)}" for problem in edits.problems]
     session.answer(payload, lines or ["nothing was edited"])
-
-
-def take_in(memory: Memory, edits: VaultEdits, aim: PublishProfile) -> tuple[Proposal, ...]:
-    """Brings the inbox up to date with a vault and accepts at once what the profile says; returns what was accepted."""
-    refreshed: InboxRefresh = memory.inbox.refresh(SOURCE, scope_of(edits), to_proposals(edits))
-    sure = [card.id for card in refreshed.added if aim.accepts(card)]
-    return memory.inbox.accept_many(sure).accepted if sure else ()
 
 
 def _card(card: Proposal) -> list[str]:

@@ -1,11 +1,12 @@
-"""Edits of a vault as proposals for the inbox. Nothing is put there by this module: the caller does it."""
+"""Edits of a vault as proposals, and putting them into the inbox when a caller says so."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from exporters.obsidian.edits import VaultEdit, VaultEdits
-from gm_engine import NewProposal, ProposalKind, ProposalSource
+from exporters.profiles import PublishProfile
+from gm_engine import BulkDecision, Memory, NewProposal, ProposalKind, ProposalSource
 from gm_engine.records import JsonValue
 
 SOURCE: ProposalSource = "vault"
@@ -81,3 +82,10 @@ def _property_words(edit: VaultEdit) -> str:
     if edit.confidence is not None:
         words.append(f"labelled {edit.confidence}")
     return f"it was {' and '.join(words)} in the vault"
+
+
+def take_in(memory: Memory, edits: VaultEdits, aim: PublishProfile) -> BulkDecision | None:
+    """Brings the inbox up to date with a vault and accepts at once what the profile says; None when that is nothing."""
+    refreshed = memory.inbox.refresh(SOURCE, scope_of(edits), to_proposals(edits))
+    sure = [card.id for card in refreshed.added if aim.accepts(card)]
+    return memory.inbox.accept_many(sure) if sure else None

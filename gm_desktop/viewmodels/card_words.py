@@ -29,6 +29,9 @@ _KINDS = {
     "write": ("New fact", "accent"),
     "revise": ("Revision", "accent"),
     "retire": ("Retirement", "retired"),
+    "label": ("Label", "info"),
+    "pin": ("Pin", "accent"),
+    "link": ("Graph link", "info"),
 }
 _MERGES = ("exact_duplicate", "near_duplicate", "contradiction")
 _PRUNED_BELOW = "0.01"
@@ -99,7 +102,7 @@ def card_of(proposal: Proposal, facts: Mapping[str, Fact], now_ns: int) -> Card:
         accept_title=titles[2],
         more=len(proposal.consumed) - len(leaving) if len(facts) > SHOWN_FACTS else 0,
         stale=_stale_sentence(proposal, facts),
-        can_edit=proposal.kind not in ("prune", "retire"),
+        can_edit=proposal.kind not in ("prune", "retire", "label", "pin", "link"),
     )
 
 
@@ -136,6 +139,9 @@ def _titles(proposal: Proposal, kept: Fact | None) -> tuple[str, str, str]:
         "write": ("", tr("Would be written"), tr("Write it")),
         "revise": (tr("As it is"), tr("Revised"), tr("Accept the revision")),
         "retire": (retired, "", tr("Retire")),
+        "label": (tr("The fact"), "", tr("Set the label")),
+        "pin": (tr("The fact"), "", tr("Pin it") if proposal.details.get("pinned") else tr("Unpin it")),
+        "link": (tr("Its receipt"), "", tr("Link them")),
     }
     return titles.get(proposal.kind, (retired, tr("Stays"), tr("Merge")))
 
@@ -143,6 +149,8 @@ def _titles(proposal: Proposal, kept: Fact | None) -> tuple[str, str, str]:
 def reason_sentence(proposal: Proposal) -> str:
     """Why it was proposed, in the person's language."""
     count = len(proposal.facts)
+    if proposal.source == "vault":
+        return vault_sentence(proposal)
     words = [finding.text for finding in proposal.findings if finding.kind == "words"]
     shown = row_text("; ".join(words[:3]), 200)
     if proposal.kind == "near_duplicate":
@@ -162,6 +170,27 @@ def reason_sentence(proposal: Proposal) -> str:
         ),
     }
     return sentences.get(proposal.kind) or row_text(proposal.reason, 300)
+
+
+_IN_VAULT = {
+    "revise": "The text was edited in the vault: {note}",
+    "write": "A note was written in the vault: {note}",
+    "retire": "The note was deleted in the vault: {note}",
+    "link": "A link to an entity was added in the vault: {note}",
+    "label": "It was labelled {label} in the vault: {note}",
+    "unpin": "It was unpinned in the vault: {note}",
+    "pin": "It was pinned in the vault: {note}",
+}
+
+
+def vault_sentence(proposal: Proposal) -> str:
+    """What was done in the vault, and to which note."""
+    note = row_text(str(proposal.details.get("note", "")), 160)
+    label = row_text(str(proposal.details.get("confidence") or ""), 40)
+    if proposal.details.get("conflict"):
+        return tr("Edited in the vault while the store changed too. Accept keeps the vault's side: {note}", note=note)
+    kind = "unpin" if proposal.kind == "pin" and not proposal.details.get("pinned") else proposal.kind
+    return tr(_IN_VAULT.get(kind, "It was changed in the vault: {note}"), note=note, label=label)
 
 
 def _without_dash(words: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.card_words import Draft, accepted_sentence, card_line, draft_of, read_card
 from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading, PageState
-from gm_engine import Changes, Proposal
+from gm_engine import Changes, Proposal, ProposalSource
 from gm_engine.clock import Clock
 from gm_engine.errors import GrayMatterError
 
@@ -65,9 +65,17 @@ class ConsolidateViewModel(QObject):
     draft_changed = Signal()
 
     def __init__(
-        self, host: EngineHost, undo: UndoController, notices: Notices, clock: Clock, parent: QObject | None = None
+        self,
+        host: EngineHost,
+        undo: UndoController,
+        notices: Notices,
+        clock: Clock,
+        parent: QObject | None = None,
+        *,
+        source: ProposalSource | None = None,
     ) -> None:
         super().__init__(parent)
+        self._source = source
         self._host, self._undo, self._notices, self._clock = host, undo, notices, clock
         self.agents = AgentList(self)
         self.cards = CardList(self)
@@ -129,7 +137,9 @@ class ConsolidateViewModel(QObject):
     def reload(self) -> None:
         """Reads the list again."""
         self._reload_soon.stop()
-        self._listing.take(self._host.read(partial(_list, self.agent_id, self.pile), self._on_listed, self._on_failed))
+        self._listing.take(
+            self._host.read(partial(_list, self.agent_id, self.pile, self._source), self._on_listed, self._on_failed)
+        )
 
     def _on_listed(self, answer: _Listed) -> None:
         before = self.cards.row_of(self.selected_id)
@@ -355,8 +365,8 @@ class ConsolidateViewModel(QObject):
         self._set_state(Loading())
 
 
-def _list(agent_id: str | None, pile: Pile, memory: Memory) -> _Listed:
-    waiting = memory.inbox.list("waiting")
+def _list(agent_id: str | None, pile: Pile, source: ProposalSource | None, memory: Memory) -> _Listed:
+    waiting = memory.inbox.list("waiting", source=source)
     counts: dict[str, int] = {}
     for proposal in waiting:
         if proposal.agent_id is not None and proposal.state == pile:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from PySide6.QtCore import QObject, Signal
 
@@ -13,11 +14,15 @@ from gm_desktop.i18n import tr, tr_count
 from gm_desktop.notices import Notices, sentence_for
 from gm_desktop.preferences import Preferences
 from gm_desktop.tasks import Task
+from gm_desktop.tickets import Latest
+from gm_desktop.undo_controller import UndoController
+from gm_engine import Changes
 from gm_engine.errors import GrayMatterError
 from gm_engine.progress import CancelToken, Progress
 
 if TYPE_CHECKING:
     from exporters.obsidian.publish import PublishReport
+    from exporters.profiles import PublishOptions, PublishProfile
     from gm_engine import Memory
 
 SHOWN = 200
@@ -65,20 +70,69 @@ class Stopped:
 State = Ready | Publishing | Published | Stopped
 
 
+@dataclass(frozen=True, slots=True)
+class ProfileDraft:
+    """A profile as a form: `parts` switches of `PublishOptions`, `accepted` kinds of edits that need no review."""
+
+    name: str
+    agents: str
+    retired: str
+    links: str
+    dates: str
+    parts: Mapping[str, bool]
+    accepted: tuple[str, ...]
+
+
+def with_parts(options: PublishOptions, parts: Mapping[str, bool]) -> PublishOptions:
+    """`options` with the switches of a form."""
+    return replace(
+        options,
+        shared=parts.get("shared", options.shared),
+        entities=parts.get("entities", options.entities),
+        checkpoints=parts.get("checkpoints", options.checkpoints),
+        canvas=parts.get("canvas", options.canvas),
+        base=parts.get("base", options.base),
+    )
+
+
+def with_choices(options: PublishOptions, *, retired: str, links: str, dates: str) -> PublishOptions:
+    """`options` with the choices of a form; an unknown one leaves the option as it is."""
+    from exporters.profiles import DateFormat, LinkStyle, RetiredNotes
+
+    for retired_notes in get_args(RetiredNotes):
+        options = replace(options, retired=retired_notes) if retired_notes == retired else options
+    for style in get_args(LinkStyle):
+        options = replace(options, links=style) if style == links else options
+    for form in get_args(DateFormat):
+        options = replace(options, date_format=form) if form == dates else options
+    return options
+
+
 class PublishViewModel(QObject):
     """Publishes the open store into one folder of a vault."""
 
     changed = Signal()
 
     def __init__(
-        self, host: EngineHost, notices: Notices, preferences: Preferences, parent: QObject | None = None
+        self,
+        host: EngineHost,
+        notices: Notices,
+        preferences: Preferences,
+        undo: UndoController,
+        parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
+        self._undo = undo
+        self.profiles: tuple[PublishProfile, ...] = ()
+        self.profile_name = ""
+        self._loading = Latest()
         self._host, self._notices, self._preferences = host, notices, preferences
         self.vault = preferences.vault
         self.folder = preferences.vault_folder
         self.state: State = Ready()
         host.store_opened.connect(self.changed)
+        host.store_opened.connect(self.load_profiles)
+        host.changed.connect(self._on_changed)
         host.store_closed.connect(self._on_store_closed)
 
     @property
@@ -90,6 +144,100 @@ class PublishViewModel(QObject):
     def can_publish(self) -> bool:
         """Whether a vault and a folder are named and nothing runs."""
         return bool(self.vault.strip() and self.folder.strip()) and not self.is_publishing and self._host.is_open
+
+    def profile(self) -> PublishProfile:
+        """How the next run publishes: the chosen profile's options at the chosen place."""
+        from exporters.profiles import PublishProfile
+
+        chosen = next((each for each in self.profiles if each.name == self.profile_name), None)
+        made = chosen or PublishProfile("", "")
+        return replace(made, vault=str(Path(self.vault.strip()).expanduser()), folder=self.folder.strip() or "Memory")
+
+    @property
+    def profile_names(self) -> tuple[str, ...]:
+        """The store's profiles."""
+        return tuple(each.name for each in self.profiles)
+
+    @property
+    def can_save(self) -> bool:
+        """Whether a profile can be kept: a store is open for writing and a vault is named."""
+        return self._host.is_open and not self._host.read_only and bool(self.vault.strip() and self.folder.strip())
+
+    def draft(self) -> ProfileDraft:
+        """The chosen profile as a form."""
+        made = self.profile()
+        return ProfileDraft(
+            name=made.name or Path(made.vault).name,
+            agents=", ".join(made.options.agents),
+            retired=made.options.retired,
+            links=made.options.links,
+            dates=made.options.date_format,
+            parts={
+                "shared": made.options.shared,
+                "entities": made.options.entities,
+                "checkpoints": made.options.checkpoints,
+                "canvas": made.options.canvas,
+                "base": made.options.base,
+            },
+            accepted=made.auto_accept,
+        )
+
+    def save_draft(self, draft: ProfileDraft) -> None:
+        """Keeps the form as a profile of the chosen place."""
+        from exporters.profiles import AUTO_ACCEPT, PublishOptions, PublishProfile
+
+        options = PublishOptions(
+            agents=tuple(name.strip() for name in draft.agents.split(",") if name.strip()),
+        )
+        options = with_parts(options, draft.parts)
+        options = with_choices(options, retired=draft.retired, links=draft.links, dates=draft.dates)
+        accepted = tuple(kind for kind in AUTO_ACCEPT if kind in draft.accepted)
+        here = self.profile()
+        self.save_profile(PublishProfile(draft.name.strip() or "Vault", here.vault, here.folder, options, accepted))
+
+    def choose_profile(self, name: str) -> None:
+        """Publishes as a saved profile says; an empty name is the plain way."""
+        chosen = next((each for each in self.profiles if each.name == name), None)
+        self.profile_name = "" if chosen is None else name
+        if chosen is not None:
+            self.choose(vault=chosen.vault, folder=chosen.folder)
+        self.changed.emit()
+
+    def save_profile(self, wanted: PublishProfile) -> None:
+        """Keeps a profile with the store and chooses it; undoable."""
+
+        def job(memory: Memory) -> int:
+            from exporters.profiles import save_profile
+
+            save_profile(memory, wanted)
+            return memory.last_seq()
+
+        def done(seq: int) -> None:
+            self._undo.did(tr("Saved the profile {name}", name=wanted.name), seq)
+            self.profile_name = wanted.name
+            self.load_profiles()
+
+        self._host.write(job, done)
+
+    def load_profiles(self) -> None:
+        """Reads the store's profiles again."""
+
+        def job(memory: Memory) -> tuple[PublishProfile, ...]:
+            from exporters.profiles import profiles
+
+            return profiles(memory)
+
+        self._loading.take(self._host.read(job, self._on_profiles))
+
+    def _on_profiles(self, found: tuple[PublishProfile, ...]) -> None:
+        self.profiles = found
+        if self.profile_name not in {each.name for each in found}:
+            self.profile_name = ""
+        self.changed.emit()
+
+    def _on_changed(self, changes: Changes) -> None:
+        if "setting" in changes.kinds:
+            self.load_profiles()
 
     def choose(self, *, vault: str | None = None, folder: str | None = None) -> None:
         """Names the vault or the folder inside it; remembered."""
@@ -103,12 +251,13 @@ class PublishViewModel(QObject):
         """Writes what is new or changed. Nothing outside the folder is touched."""
         if not self.can_publish:
             return
-        vault, folder = Path(self.vault.strip()).expanduser(), self.folder.strip()
+        aim = self.profile()
+        vault, folder = Path(aim.vault), aim.folder
 
         def job(memory: Memory, progress: Progress, cancel: CancelToken) -> PublishReport:
             from exporters.obsidian.publish import publish  # loaded when the first run starts, in its thread
 
-            return publish(memory, vault, folder=folder, progress=progress, cancel=cancel)
+            return publish(memory, vault, folder=folder, options=aim.options, progress=progress, cancel=cancel)
 
         task = self._host.run_task(
             tr("Publishing to {vault}", vault=vault.name or str(vault)),
@@ -137,6 +286,8 @@ class PublishViewModel(QObject):
         self._set(Stopped(sentence_for(error)))
 
     def _on_store_closed(self) -> None:
+        self._loading.cancel()
+        self.profiles, self.profile_name = (), ""
         self._set(Ready())
 
     def _set(self, state: State) -> None:

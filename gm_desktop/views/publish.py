@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
     QApplication,
+    QComboBox,
     QFileDialog,
     QFrame,
     QGridLayout,
@@ -15,6 +16,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QProgressBar,
     QScrollArea,
+    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -24,8 +26,13 @@ from gm_desktop.formatting import duration, number
 from gm_desktop.i18n import tr
 from gm_desktop.page import Page
 from gm_desktop.theme import MARGIN, Theme
-from gm_desktop.viewmodels.publish import Published, Publishing, PublishViewModel, Ready, Stopped
+from gm_desktop.viewmodels.publish import Published, Publishing, Ready, Stopped
+from gm_desktop.viewmodels.vault import VaultModels
+from gm_desktop.views.profile_dialog import ProfileDialog
+from gm_desktop.views.vault_inbox import VaultInboxPanel
+from gm_desktop.views.vault_plan import VaultPlanPanel
 from gm_desktop.widgets.basics import PageHeader, Picture, push_button, row, text_label
+from gm_desktop.widgets.keys import keep_keys
 
 COLUMN = 720
 _PARTS = (
@@ -47,9 +54,11 @@ class PublishPage(Page):
     title = "Vault"
     icon_name = "book-open"
 
-    def __init__(self, viewmodel: PublishViewModel, theme: Theme) -> None:
+    def __init__(self, models: VaultModels, theme: Theme) -> None:
         super().__init__()
-        self._viewmodel, self._theme = viewmodel, theme
+        self._viewmodel, self._theme = models.publishing, theme
+        self.plan = VaultPlanPanel(models.plan, theme)
+        self.inbox = VaultInboxPanel(models.cards, models.watch, theme)
         self._shown: object = None
         self._make_widgets()
         self._lay_out()
@@ -59,7 +68,11 @@ class PublishPage(Page):
     def action_specs(self) -> tuple[ActionSpec, ...]:
         """Publishing again is one key."""
         run, can = self._viewmodel.publish, lambda: self._viewmodel.can_publish
-        return (ActionSpec("vault.publish", tr("Publish"), "upload", "Ctrl+Return", can, run, words="obsidian export"),)
+        return (
+            ActionSpec("vault.publish", tr("Publish"), "upload", "Ctrl+Return", can, run, words="obsidian export"),
+            ActionSpec("vault.compare", tr("Compare with the vault"), "", "Ctrl+D", self._may_compare, self._compare),
+            *self.inbox.specs(),
+        )
 
     def activate(self) -> None:
         """The next thing to do has the focus."""
@@ -67,12 +80,28 @@ class PublishPage(Page):
 
     def is_settled(self) -> bool:
         """Whether no run is on its way."""
-        return not self._viewmodel.is_publishing
+        return not self._viewmodel.is_publishing and self.plan.is_settled() and self.inbox.is_settled()
 
     def prepare_screenshot(self) -> None:
         """Publishes to the vault that was chosen."""
         if isinstance(self._viewmodel.state, Ready):
             self._viewmodel.publish()
+
+    def _may_compare(self) -> bool:
+        return self.plan.can_compare
+
+    def _compare(self) -> None:
+        self.tabs.setCurrentWidget(self.plan)
+        self.plan.run()
+
+    def save_state(self) -> dict[str, str]:
+        """The tab."""
+        return {"tab": str(self.tabs.currentIndex())}
+
+    def restore_state(self, state: dict[str, str]) -> None:
+        """Takes the tab back."""
+        if state.get("tab", "").isdecimal():
+            self.tabs.setCurrentIndex(int(state["tab"]))
 
     def _make_widgets(self) -> None:
         self.setProperty("kind", "surface")
@@ -81,6 +110,10 @@ class PublishPage(Page):
         self._vault.setPlaceholderText(tr("The folder that Obsidian opens"))
         self._vault.setAccessibleName(tr("Vault"))
         self._folder.setAccessibleName(tr("Folder in the vault"))
+        self._profiles = QComboBox()
+        self._profiles.setAccessibleName(tr("Profile"))
+        self._edit_profile = push_button(tr("Profile…"), "", self._on_edit_profile)
+        self._edit_profile.setToolTip(tr("What to publish, and which edits to accept at once"))
         self._choose = push_button(tr("Choose…"), "", self._on_choose)
         self._publish = push_button(tr("Publish"), "primary", self._viewmodel.publish)
         self._publish.setToolTip(tr("Publish ({shortcut})", shortcut="Ctrl+Enter"))
@@ -95,13 +128,15 @@ class PublishPage(Page):
         grid.setHorizontalSpacing(12)
         grid.setVerticalSpacing(10)
         grid.setColumnStretch(1, 1)
-        for line, (label, field) in enumerate(((tr("Vault"), self._vault), (tr("Folder"), self._folder))):
+        fields = ((tr("Vault"), self._vault), (tr("Folder"), self._folder), (tr("Profile"), self._profiles))
+        for line, (label, field) in enumerate(fields):
             name = text_label(label, "muted")
             name.setBuddy(field)
             grid.addWidget(name, line, 0)
             grid.addWidget(field, line, 1)
         grid.addWidget(self._choose, 0, 2)
         grid.addWidget(self._publish, 1, 2)
+        grid.addWidget(self._edit_profile, 2, 2)
         column = QWidget()
         inner = QVBoxLayout(column)
         inner.setContentsMargins(MARGIN, 4, MARGIN, MARGIN)
@@ -118,13 +153,24 @@ class PublishPage(Page):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(PageHeader(tr("Vault"), tr("Your memory as linked notes in an Obsidian vault")))
-        layout.addWidget(scroll, 1)
+        self.tabs = QTabWidget()
+        self.tabs.setDocumentMode(True)
+        self.tabs.addTab(scroll, tr("Publish"))
+        self.tabs.addTab(self.plan, tr("Plan"))
+        self.tabs.addTab(self.inbox, tr("Inbox"))
+        keep_keys(self.tabs.tabBar(), self._profiles)
+        wrap = QVBoxLayout()
+        wrap.setContentsMargins(MARGIN, 0, 0, 0)
+        wrap.addWidget(self.tabs)
+        layout.addLayout(wrap, 1)
 
     def _wire(self) -> None:
         self._vault.textEdited.connect(lambda text: self._viewmodel.choose(vault=text))
         self._folder.textEdited.connect(lambda text: self._viewmodel.choose(folder=text))
         self._vault.returnPressed.connect(self._viewmodel.publish)
         self._viewmodel.changed.connect(self._show_state)
+        self._profiles.activated.connect(lambda _at: self._viewmodel.choose_profile(self._profiles.currentData()))
+        self.inbox.viewmodel.state_changed.connect(self._show_tabs)
 
     def _on_choose(self) -> None:
         dialog = QFileDialog(self, tr("Choose a vault"), self._viewmodel.vault)
@@ -137,7 +183,28 @@ class PublishPage(Page):
     def _on_chosen(self, path: str) -> None:
         self._viewmodel.choose(vault=path)
 
+    def _on_edit_profile(self) -> None:
+        dialog = ProfileDialog(self._viewmodel.draft(), self)
+        dialog.saved.connect(self._viewmodel.save_draft)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _show_tabs(self) -> None:
+        waiting = len(self.inbox.viewmodel.cards.lines)
+        self.tabs.setTabText(2, tr("Inbox ({count})", count=number(waiting)) if waiting else tr("Inbox"))
+
+    def _show_profiles(self) -> None:
+        names = ["", *self._viewmodel.profile_names]
+        if [self._profiles.itemData(at) for at in range(self._profiles.count())] != names:
+            self._profiles.clear()
+            for name in names:
+                self._profiles.addItem(name or tr("Everything"), name)
+        self._profiles.setCurrentIndex(max(0, names.index(self._viewmodel.profile_name)))
+        self._edit_profile.setEnabled(self._viewmodel.can_save)
+
     def _show_state(self) -> None:
+        self._show_profiles()
+        self.plan.refresh()
         focused = QApplication.focusWidget()
         had_focus = focused is not None and self.isAncestorOf(focused)
         self._publish.setEnabled(self._viewmodel.can_publish)

@@ -297,8 +297,8 @@ def test_a_folder_outside_the_vault_is_refused_with_a_sentence(open_app: App, qt
     open_app.publishing.choose(vault=str(tmp_path), folder="../elsewhere")
     open_app.publishing.publish()
     qtbot.waitUntil(lambda: not open_app.publishing.is_publishing)
-    shown = [each.text() for each in open_app.window.pages["vault"].findChildren(QWidget) if hasattr(each, "text")]
-    assert any("Nothing was published" in str(text) for text in shown)
+    shown = [label.text() for label in open_app.window.pages["vault"].findChildren(QLabel)]
+    assert any("Nothing was published" in text for text in shown)
 
 
 def _record(number: int) -> dict[str, object]:

@@ -1,0 +1,141 @@
+"""Keeps the inbox in step with the vault, without widgets: a watcher, a look at what was edited, proposals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+
+from gm_desktop.engine_host import EngineHost
+from gm_desktop.i18n import tr_count
+from gm_desktop.tickets import Latest
+from gm_desktop.undo_controller import UndoController
+from gm_desktop.viewmodels.publish import PublishViewModel
+from gm_engine.errors import GrayMatterError
+
+if TYPE_CHECKING:
+    from exporters.obsidian.edits import VaultEdits
+    from exporters.obsidian.watching import VaultWatcher
+    from exporters.profiles import PublishProfile
+    from gm_engine import BulkDecision, Memory
+
+AGAIN_MS = 1_000
+START_MS = 300
+
+
+class VaultWatch(QObject):
+    """Watches the vault that is published to while a store is open for writing. `close()` ends the watcher."""
+
+    changed = Signal()
+    _touched = Signal()
+
+    def __init__(
+        self, host: EngineHost, publishing: PublishViewModel, undo: UndoController, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._host, self._publishing, self._undo = host, publishing, undo
+        self.problems: tuple[str, ...] = ()
+        self.moved = 0
+        self._watcher: VaultWatcher | None = None
+        self._watched: tuple[str, str] | None = None
+        self._looking, self._writing = Latest(), Latest()
+        self._again = QTimer(self, singleShot=True, interval=AGAIN_MS)
+        self._again.timeout.connect(self.look)
+        self._begin = QTimer(self, singleShot=True, interval=START_MS)
+        self._begin.timeout.connect(self._follow)
+        self._touched.connect(self.look, Qt.ConnectionType.QueuedConnection)
+        host.store_opened.connect(self._begin.start)
+        host.store_closed.connect(self.close)
+        publishing.changed.connect(self._on_publishing)
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether changes in the vault are noticed by themselves."""
+        return self._watcher is not None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an answer is still to come."""
+        return self._looking.is_awaited or self._writing.is_awaited
+
+    def look(self) -> None:
+        """Finds out what was edited in the vault and proposes it."""
+        if not self._can_look() or self.is_waiting:
+            self._again.start() if self.is_waiting else None
+            return
+        aim = self._publishing.profile()
+
+        def job(memory: Memory) -> VaultEdits:
+            from exporters.obsidian.round_trip import read_edits
+
+            return read_edits(memory, Path(aim.vault), folder=aim.folder)
+
+        self._looking.take(self._host.read(job, lambda edits: self._on_edits(edits, aim), self._on_failed))
+
+    def close(self) -> None:
+        """Stops watching."""
+        for timer in (self._again, self._begin):
+            timer.stop()
+        self._looking.cancel()
+        self._writing.cancel()
+        watcher, self._watcher, self._watched = self._watcher, None, None
+        if watcher is not None:
+            watcher.close()
+        self.problems, self.moved = (), 0
+        self.changed.emit()
+
+    def _can_look(self) -> bool:
+        publishing = self._publishing
+        is_open = self._host.is_open and not self._host.read_only and not publishing.is_publishing
+        return is_open and bool(publishing.vault.strip() and publishing.folder.strip())
+
+    def _on_publishing(self) -> None:
+        if self._host.is_open and not self._publishing.is_publishing:
+            self._begin.start()
+
+    def _follow(self) -> None:
+        """Watches the folder that is chosen now, if it was published to."""
+        if not self._can_look():
+            return
+        aim = self._publishing.profile()
+        place = Path(aim.vault) / aim.folder
+        wanted = (aim.vault, aim.folder) if (place / ".graymatter").is_dir() else None
+        if wanted != self._watched:
+            if self._watcher is not None:
+                self._watcher.close()
+            self._watcher, self._watched = None, wanted
+            if wanted is not None:
+                from exporters.obsidian.watching import VaultWatcher
+
+                try:
+                    self._watcher = VaultWatcher(Path(aim.vault), aim.folder, self._touched.emit)
+                except OSError:
+                    self._watcher = None  # no more watches to be had: looking by hand still works
+        if wanted is not None:
+            self.look()
+        self.changed.emit()
+
+    def _on_edits(self, edits: VaultEdits, aim: PublishProfile) -> None:
+        from exporters.obsidian.proposals import take_in
+
+        self.problems = tuple(f"{problem.note}: {problem.reason}" for problem in edits.problems)
+        self.moved = len(edits.moved)
+        self.changed.emit()
+        self._writing.take(
+            self._host.write(lambda memory: take_in(memory, edits, aim), self._on_taken, self._on_failed)
+        )
+
+    def _on_taken(self, decision: BulkDecision | None) -> None:
+        if decision is not None and decision.seq is not None:
+            said = tr_count(
+                "Took {count} edit from the vault", "Took {count} edits from the vault", len(decision.accepted)
+            )
+            self._undo.did(said, decision.seq)
+        self.changed.emit()
+
+    def _on_failed(self, _error: GrayMatterError) -> None:
+        """The folder is being written, or gone: the next change or publish looks again."""
+        if self._publishing.is_publishing:
+            return
+        self.changed.emit()
