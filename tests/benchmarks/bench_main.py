@@ -19,9 +19,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as both programs do
 from tests.benchmarks import (  # noqa: E402 — the project's root comes first
     curation_rows,
     engine_rows,
+    graph_rows,
     life_rows,
     process_rows,
     recall_rows,
+    vault_rows,
     window_rows,
     write_rows,
 )
@@ -45,12 +47,17 @@ BENCHMARKS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "import": engine_rows.importing,
     "embedding": engine_rows.embedding,
     "publish": process_rows.publishing,
+    "obsidian": vault_rows.vault,
     "page": engine_rows.last_page,
     "undo": life_rows.undoing,
     "past": life_rows.past,
     "keeping": life_rows.keeping,
     "consolidate": curation_rows.consolidating,
     "compare": curation_rows.comparing,
+    "graph-quality": graph_rows.quality,
+    "graph-extraction": graph_rows.extracting,
+    "graph-layout": graph_rows.laying_out,
+    "graph-page": graph_rows.page,
 }
 GROUPS: dict[str, tuple[str, ...]] = {
     "recall": (
@@ -64,7 +71,18 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "stall",
         "chroma",
     ),
-    "life": ("undo", "past", "keeping", "consolidate", "compare"),
+    "life": (
+        "undo",
+        "past",
+        "keeping",
+        "consolidate",
+        "compare",
+        "graph-quality",
+        "graph-extraction",
+        "graph-layout",
+        "graph-page",
+    ),
+    "graph": ("graph-quality", "graph-extraction", "graph-layout", "graph-page"),
 }
 
 
