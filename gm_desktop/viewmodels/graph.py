@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from gm_engine import Memory
 
 FOLLOW_MS = 300
+SHAPE_MS = 400
 DEPTHS = (1, 2, 3)
 Order = Literal["links", "recent", "name", "orphans", "stale"]
 _FOLLOWED = frozenset({"entity", "edge", "fact"})
@@ -91,6 +92,8 @@ class GraphViewModel(QObject):
         self._pending: set[str] = set()
         self._reload_soon = QTimer(self, singleShot=True)
         self._reload_soon.timeout.connect(self.reload)
+        self._shape_soon = QTimer(self, singleShot=True)
+        self._shape_soon.timeout.connect(self._read_shape)
         verbs.changed.connect(self._on_verb)
         host.changed.connect(self._on_changed)
         host.store_opened.connect(self._on_opened)
@@ -99,7 +102,7 @@ class GraphViewModel(QObject):
     @property
     def is_waiting(self) -> bool:
         """Whether an answer is still to come."""
-        return self._is_watched and (bool(self._pending) or self._reload_soon.isActive())
+        return self._is_watched and (bool(self._pending) or self._reload_soon.isActive() or self._shape_soon.isActive())
 
     @property
     def kinds(self) -> tuple[tuple[str, str, int], ...]:
@@ -200,6 +203,7 @@ class GraphViewModel(QObject):
             latest.cancel()
         self._pending.clear()
         self._reload_soon.stop()
+        self._shape_soon.stop()
         self._is_dirty = True
         self.data, self.details, self.scope = None, None, Scope()
         self.picture, self.hidden = empty_picture(), frozenset()
@@ -345,6 +349,12 @@ class GraphViewModel(QObject):
         elif chosen:
             self._ask(self._detailing, "details", partial(_entity_job, data, chosen, now_ns), self._on_details)
         elif not self.scope.way:
+            self._shape_soon.start(SHAPE_MS)
+
+    def _read_shape(self) -> None:
+        """The shape of the graph is counted once the picture stands: it takes as long as drawing it."""
+        data = self.data
+        if data is not None and not self.selected_id and self.selected_link is None and not self.scope.way:
             self._ask(
                 self._detailing,
                 "details",

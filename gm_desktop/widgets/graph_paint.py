@@ -147,14 +147,15 @@ def paint_dots(
     chosen = chosen[_inside(points[chosen], clip.adjusted(-20, -20, 20, 20))]
     chosen = chosen[np.argsort(sizes[chosen], kind="stable")]
     rim = QPen(style.ground, 1.2)
-    for count, at in enumerate(chosen.tolist(), 1):
+    shown = zip(chosen.tolist(), points[chosen].tolist(), sizes[chosen].tolist(), strict=True)
+    for count, (at, (x, y), size) in enumerate(shown, 1):
         node = picture.nodes[at]
-        painter.setPen(rim if sizes[at] > 2.5 else Qt.PenStyle.NoPen)
+        painter.setPen(rim if size > 2.5 else Qt.PenStyle.NoPen)
         painter.setBrush(style.kinds[node.kind])
         if node.is_missing:
             painter.setPen(QPen(style.kinds[node.kind], 1.4))
             painter.setBrush(style.ground)
-        painter.drawEllipse(QPointF(*points[at].tolist()), float(sizes[at]), float(sizes[at]))
+        painter.drawEllipse(QPointF(x, y), size, size)
         if count % DOTS_AT_ONCE == 0:
             yield
     yield

@@ -16,8 +16,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _PIVOTS = 24
-_STEPS_LARGE, _STEPS_SMALL = 150, 200
+_STEPS_LARGE, _STEPS_SMALL = 120, 200
 _SMALL = 120
+_GRID_STEPS = 5
+_SPARE = 6  # cells around the nodes, for those that move outwards
 REACH = 10.0
 _GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 
@@ -188,19 +190,24 @@ def _hops(count: int, starts: Ints, targets: Ints, origin: int) -> Floats:
 def _relax(places: Floats, pairs: Ints, *, steps: int, heat: float, free: NDArray[np.bool_] | None) -> Floats:
     """Forces until they have cooled down; the longest step shrinks from `heat` to a fraction of a link."""
     count = len(places)
-    push = _push_exactly if count <= _SMALL else _push_on_grid
     degree = np.bincount(pairs.ravel(), minlength=count).astype(float)
     charge = 1.0 + 0.15 * np.minimum(degree, 20.0)  # hubs need room for their labels
     slack = np.sqrt(np.minimum(degree[pairs[:, 0]], degree[pairs[:, 1]]))[:, None]  # dense parts would clump
+    gravity = 0.02 * np.sqrt(charge)[:, None]  # keeps unlinked parts from drifting away
+    grid: _Grid | None = None
     for step in range(steps):
-        force = push(places, charge)
+        if count <= _SMALL:
+            force = _push_exactly(places, charge)
+        else:
+            if grid is None or step % _GRID_STEPS == 0:
+                grid = _Grid(places)
+            force = grid.push(places, charge)
         delta = places[pairs[:, 1]] - places[pairs[:, 0]]
-        pull = delta * np.sqrt((delta**2).sum(1, keepdims=True))
-        pull /= slack
+        pull = delta * (np.sqrt((delta**2).sum(1, keepdims=True)) / slack)
         for axis in (0, 1):
             force[:, axis] += np.bincount(pairs[:, 0], pull[:, axis], count)
             force[:, axis] -= np.bincount(pairs[:, 1], pull[:, axis], count)
-        force -= 0.02 * places * np.sqrt(charge)[:, None]  # keeps unlinked parts from drifting away
+        force -= gravity * places
         length = np.sqrt((force**2).sum(1, keepdims=True)) + 1e-12
         limit = heat * (1 - step / steps) ** 1.5 + 0.02
         move = force / length * np.minimum(length * 0.25, limit)
@@ -217,38 +224,43 @@ def _push_exactly(places: Floats, charge: Floats) -> Floats:
     return force
 
 
-def _push_on_grid(places: Floats, charge: Floats) -> Floats:
-    """The same, with charges spread over the four nearest points of a grid and summed by a fast Fourier transform."""
-    size = 64 if len(places) < 2000 else 128
-    low, high = places.min(0), places.max(0)
-    step = float((high - low).max()) / (size - 3) or 1.0
-    at = (places - low) / step + 0.5
-    cell = at.astype(np.int64)
-    part = at - cell
-    weights = [
-        ((1 - part[:, 0]) if dx == 0 else part[:, 0]) * ((1 - part[:, 1]) if dy == 0 else part[:, 1])
-        for dx in (0, 1)
-        for dy in (0, 1)
-    ]
-    flat = [(cell[:, 0] + dx) * size + cell[:, 1] + dy for dx in (0, 1) for dy in (0, 1)]
-    grid = np.zeros(size * size)
-    for where, weight in zip(flat, weights, strict=True):
-        grid += np.bincount(where, weight * charge, size * size)
-    spread = np.fft.rfft2(grid.reshape(size, size), (2 * size, 2 * size))
-    force = np.empty_like(places)
-    for axis, kernel in enumerate(_kernels(size, step)):
-        field = np.fft.irfft2(spread * kernel, (2 * size, 2 * size))[:size, :size].ravel() / step
-        force[:, axis] = sum(field[where] * weight for where, weight in zip(flat, weights, strict=True))
-    return force
+class _Grid:
+    """The same push, with charges spread over the four nearest points of a grid and summed by a Fourier transform.
 
+    Good for a few steps: it reaches a little beyond the nodes that it was made for.
+    """
 
-def _kernels(size: int, step: float) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
-    """The transforms of both parts of the force, on a grid twice the size, so that nothing wraps around."""
-    axis = np.concatenate([np.arange(size), np.arange(-size, 0)]).astype(float)
-    x, y = axis[:, None], axis[None, :]
-    squared = x**2 + y**2 + 0.4
-    strength = np.exp(-step * np.sqrt(squared) / REACH) / squared
-    return np.fft.rfft2(x * strength), np.fft.rfft2(y * strength)
+    def __init__(self, places: Floats) -> None:
+        self._size = 64 if len(places) < 2000 else 128
+        low, high = places.min(0), places.max(0)
+        self._step = float((high - low).max()) / (self._size - 1 - 2 * _SPARE) or 1.0
+        self._low = low - _SPARE * self._step
+        # twice the size, so that nothing wraps around
+        axis = np.concatenate([np.arange(self._size), np.arange(-self._size, 0)]).astype(np.float32)
+        x, y = axis[:, None], axis[None, :]
+        squared = x**2 + y**2 + np.float32(0.4)
+        strength = np.exp(-np.float32(self._step / REACH) * np.sqrt(squared)) / squared
+        self._kernels = np.fft.rfft2(x * strength), np.fft.rfft2(y * strength)
+
+    def push(self, places: Floats, charge: Floats) -> Floats:
+        """The force on every node."""
+        size = self._size
+        at = np.clip((places - self._low) / self._step, 0, size - 1.001)
+        cell = at.astype(np.int64)
+        part = at - cell
+        near = 1 - part
+        weights = (near[:, 0] * near[:, 1], near[:, 0] * part[:, 1], part[:, 0] * near[:, 1], part[:, 0] * part[:, 1])
+        first = cell[:, 0] * size + cell[:, 1]
+        flat = (first, first + 1, first + size, first + size + 1)
+        grid = np.zeros(size * size)
+        for where, weight in zip(flat, weights, strict=True):
+            grid += np.bincount(where, weight * charge, size * size)
+        spread = np.fft.rfft2(grid.reshape(size, size).astype(np.float32), (2 * size, 2 * size))
+        force = np.empty_like(places)
+        for axis, kernel in enumerate(self._kernels):
+            field = np.fft.irfft2(spread * kernel, (2 * size, 2 * size))[:size, :size].ravel() / self._step
+            force[:, axis] = sum(field[where] * weight for where, weight in zip(flat, weights, strict=True))
+        return force
 
 
 def _around(inner: Floats, count: int) -> Floats:
