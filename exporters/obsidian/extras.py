@@ -61,12 +61,19 @@ def extras(
     folder: Folder,
     scan: Scan,
     manifest: Manifest,
+    known: Mapping[str, Stamp],
 ) -> tuple[Extra, ...]:
-    """What to do with these files. A table that a person changed is theirs; a canvas keeps what a person moved."""
+    """What to do with these files. A table that a person changed is theirs; a canvas keeps what a person moved.
+
+    `known` are stamps of files that need no look, where the graph has not changed.
+    """
     found = []
     if options.base:
         found.append(_extra(BASE, base_file(folder.name), folder, scan, manifest.files, is_theirs=True))
-    if options.canvas and contents.entities:
+    is_same = CANVAS in known and scan.files.get(CANVAS) == known[CANVAS] and CANVAS in manifest.files
+    if options.canvas and contents.entities and is_same:
+        found.append(Extra(CANVAS, None, manifest.files[CANVAS], known[CANVAS], is_new=False))
+    elif options.canvas and contents.entities:
         data = canvas(_graph(memory, contents, layout), folder.read(CANVAS))
         found.append(_extra(CANVAS, data, folder, scan, manifest.files, is_theirs=False))
     return tuple(found)

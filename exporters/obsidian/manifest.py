@@ -18,6 +18,7 @@ FOLDER = ".graymatter"
 MANIFEST = f"{FOLDER}/manifest.json"
 FILES = f"{FOLDER}/files.json"
 _VERSION = 1
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +86,7 @@ class Manifest:
 
     def dump(self, seq: int) -> bytes:
         """The manifest as JSON, one note a line, the same bytes for the same content. `seq` is the store's last."""
-        notes = ",\n".join(
-            json.dumps(_entry_record(key, entry), ensure_ascii=False) for key, entry in sorted(self.notes.items())
-        )
+        notes = ",\n".join(_ENCODER.encode(_entry_record(key, entry)) for key, entry in sorted(self.notes.items()))
         agents = {key: asdict(names) for key, names in sorted(self.agents.items())}
         record = {
             "version": _VERSION,

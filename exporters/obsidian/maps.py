@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from exporters.obsidian.frontmatter import Moment, Value
 from exporters.obsidian.layout import MAP_ID, agent_key, checkpoint_key, entity_key, fact_key
@@ -20,11 +20,12 @@ _TOP_ENTITIES = 50
 _IN_JSON = re.compile(r"\[(?=\[)|(?<=\[)\[|[<>`%#^]|:(?=:)|(?<=:):|[\u2028\u2029\x7f-\x9f]")
 
 
-def render_all(renderer: Renderer) -> Iterator[Note]:
-    """Every note of the layout, in a fixed order."""
+def render_all(renderer: Renderer, *, but: Collection[str] = ()) -> Iterator[Note]:
+    """Every note of the layout `but` those of facts with these keys, in a fixed order."""
     contents = renderer.contents
     for fact in contents.facts.values():
-        if fact_key(fact.id) in renderer.layout.places:
+        key = fact_key(fact.id)
+        if key in renderer.layout.places and key not in but:
             yield renderer.fact(fact)
     for entity in contents.entities.values():
         yield renderer.entity(entity)

@@ -12,6 +12,7 @@ from exporters.obsidian.edits import Entities
 from exporters.obsidian.extras import Extra, extras
 from exporters.obsidian.finding import Found, find_notes
 from exporters.obsidian.folder import Folder, Scan, uses_markdown_links
+from exporters.obsidian.fresh import changed_since, fresh_notes
 from exporters.obsidian.layout import Layout, entity_key, fact_key, in_vault, lay_out
 from exporters.obsidian.manifest import FILES, MANIFEST, Manifest, Stamp, load_files, load_manifest
 from exporters.obsidian.maps import render_all
@@ -28,7 +29,8 @@ _EVERY = 64
 class Plan:
     """One step a note, in the order of writing.
 
-    `untouched` counts notes that are known to be up to date without a look at the store; there are no steps then.
+    `untouched` counts notes that are known to be up to date; there are no steps for them, and `fresh` are their keys
+    where there are steps for others.
     `orphans` maps ids of notes whose fact is retired or whose record is gone to their paths (as in `Entry`). `seq` is
     the store's last journal seq when it was read, `state` names that state, the rendering and the folder. `manifest`
     and `stamps` are as they were found. `deleted` maps live facts whose note a person deleted to its path:
@@ -48,6 +50,7 @@ class Plan:
     untouched: int = 0
     deleted: Mapping[str, str] = field(default_factory=dict)
     extras: tuple[Extra, ...] = ()
+    fresh: frozenset[str] = frozenset()
 
     def vault_path(self, path: str) -> str:
         """A path as in `Entry` as a path from the vault's root."""
@@ -88,9 +91,11 @@ def make_plan(
         markdown=markdown,
         remove_orphans=remove_orphans,
     )
+    changed = changed_since(memory, manifest, state)
+    fresh = fresh_notes(changed, contents, layout=layout, found=found, manifest=manifest, stamps=stamps)
     steps: list[Step] = []
     decisions = Decisions(contents.facts, rejected, lambda: _entities(contents, layout))
-    for number, note in enumerate(render_all(Renderer(contents, layout, options))):
+    for number, note in enumerate(render_all(Renderer(contents, layout, options), but=fresh)):
         if number % _EVERY == 0:
             cancel.check()
             progress(number, len(layout.places), "Comparing notes")
@@ -98,7 +103,16 @@ def make_plan(
         known = stamps.get(there.path) if there is not None else None
         entry = manifest.notes.get(note.key)
         steps.append(compare(note, folder, there, known=known, entry=entry, decisions=decisions))
-    beside = extras(memory, contents, layout, options=options, folder=folder, scan=scan, manifest=manifest)
+    beside = extras(
+        memory,
+        contents,
+        layout,
+        options=options,
+        folder=folder,
+        scan=scan,
+        manifest=manifest,
+        known={} if changed is None or not fresh else stamps,
+    )
     return Plan(
         folder,
         scan,
@@ -110,6 +124,8 @@ def make_plan(
         orphans,
         contents.seq,
         state,
+        untouched=len(fresh),
+        fresh=fresh,
         deleted=deleted,
         extras=beside,
     )

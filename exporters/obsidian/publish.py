@@ -173,7 +173,9 @@ def preview(
     )
     items = [_item(plan, step) for step in plan.steps]
     if plan.untouched:
-        items = [PlanItem("unchanged", plan.vault_path(entry.path)) for entry in plan.manifest.notes.values()]
+        kept = plan.manifest.notes.items()
+        known = (entry for key, entry in kept if key in plan.fresh or not plan.fresh)
+        items += [PlanItem("unchanged", plan.vault_path(entry.path)) for entry in known]
     items += [_extra_item(plan, extra) for extra in plan.extras]
     items += [PlanItem("orphaned", plan.vault_path(path)) for path in plan.orphans.values()]
     items += [PlanItem("conflict", plan.vault_path(path), reason=_double(key)) for path, key in plan.found.doubles]
@@ -228,7 +230,7 @@ def _report(plan: Plan, writer: Writer, *, vault: Path, remove_orphans: bool) ->
 
 def _broken_links(plan: Plan, writer: Writer) -> Iterator[BrokenLink]:
     """Every link of the notes that are as we wrote them, against the files that are there now."""
-    if plan.untouched:
+    if plan.untouched and not plan.fresh:
         return
     folder = plan.folder
     paths = [f"{folder.name}/{path}" for path in folder.scan().files]
