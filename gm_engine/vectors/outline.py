@@ -25,7 +25,7 @@ MIN_ROWS = 16_384
 """Below, reading every vector takes no longer than two milliseconds."""
 
 DIRECTIONS = 96
-_STEP_ROWS = 4096  # outlined per search: the work is spread, no search waits for all of it
+_STEP_ROWS = 2048  # outlined per search: the work is spread, no search waits for all of it
 _SAMPLE_ROWS = 4096
 _PROBES = 4  # exact similarities looked at for the bound, per fact asked for
 _GATHER = 12  # a row read out of order costs as much as so many in order
@@ -160,8 +160,8 @@ class Outline:
 def _main_directions(table: VectorTable, size: int, count: int) -> _Directions:
     """The directions in which an even sample of the rows is longest; any others would only rule out less."""
     step = max(1, size // _SAMPLE_ROWS)
-    sample = table.codes(np.arange(0, size, step, dtype=np.int32)[:_SAMPLE_ROWS]).astype(np.float64)
-    _, vectors = np.linalg.eigh(sample.T @ sample)
+    sample = table.codes(np.arange(0, size, step, dtype=np.int32)[:_SAMPLE_ROWS])
+    _, vectors = np.linalg.eigh(sample.T @ sample)  # about right is enough: how far from right angles is measured
     axes = np.ascontiguousarray(vectors[:, ::-1][:, : min(count, table.dims)], dtype=np.float32)
     wide = axes.astype(np.float64)
     skew = float(np.linalg.norm(wide.T @ wide - np.eye(wide.shape[1]))) + 1e-12
