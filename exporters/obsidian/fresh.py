@@ -36,6 +36,14 @@ def changed_since(memory: Memory, manifest: Manifest, state: str) -> frozenset[s
     return changes.fact_ids
 
 
+def steady_notes(changed: frozenset[str] | None, contents: Contents, manifest: Manifest) -> frozenset[str]:
+    """The keys of facts' notes whose titles and folders are those of the last publish."""
+    if changed is None:
+        return frozenset()
+    keys = ((fact_key(fact.id), fact.version) for fact in contents.facts.values())
+    return frozenset(k for k, version in keys if k in manifest.notes and manifest.notes[k].seq == version)
+
+
 def fresh_notes(
     changed: frozenset[str] | None,
     contents: Contents,

@@ -105,12 +105,14 @@ def lay_out(
     without: Collection[str] = (),
     retired: RetiredNotes = "none",
     markdown_links: bool = False,
+    steady: Collection[str] = (),
 ) -> Layout:
     """Gives every note its place.
 
     `present` maps the ids of notes found in the vault to their paths, `taken` are all files in the folder. A note that
     is where the manifest says follows its title when that changed; one that a person moved stays. Retired facts keep
-    a place only where they have a note already, unless `retired` says otherwise. The ids in `without` get none.
+    a place only where they have a note already, unless `retired` says otherwise. The ids in `without` get none;
+    `steady` ones are known to want what they wanted.
     """
     layout = Layout(folder, markdown_links=markdown_links)
     book = PathBook(taken, room=MAX_PATH_CHARS - len(folder) - 1)
@@ -118,11 +120,14 @@ def lay_out(
     for key, directory, name, title in _titles(contents, layout, present, retired):
         if key in without:
             continue
+        path, entry = present.get(key), manifest.notes.get(key)
+        if key in steady and entry is not None and path == entry.path:
+            layout.places[key] = Place(path, entry.wanted, title)
+            continue
         wanted = book.wanted(directory, name)
-        path = present.get(key)
         if path is None:
             path = book.take(wanted)
-        elif _moved_by_a_person(path, wanted, manifest.notes.get(key)):
+        elif _moved_by_a_person(path, wanted, entry):
             wanted = ""
         elif not _fits(path, wanted):
             book.release(path)

@@ -12,7 +12,7 @@ from exporters.obsidian.edits import Entities
 from exporters.obsidian.extras import Extra, extras
 from exporters.obsidian.finding import Found, find_notes
 from exporters.obsidian.folder import Folder, Scan, uses_markdown_links
-from exporters.obsidian.fresh import changed_since, fresh_notes
+from exporters.obsidian.fresh import changed_since, fresh_notes, steady_notes
 from exporters.obsidian.layout import Layout, entity_key, fact_key, in_vault, lay_out
 from exporters.obsidian.manifest import FILES, MANIFEST, Manifest, Stamp, load_files, load_manifest
 from exporters.obsidian.maps import render_all
@@ -84,14 +84,15 @@ def make_plan(
     rejected = rejected_edits(memory)
     found, manifest = adopt(contents, found, manifest, folder=folder, scan=scan, stamps=stamps, cancel=cancel)
     deleted = dict(_deleted(contents, manifest, found, rejected))
+    changed = changed_since(memory, manifest, state)
     layout, orphans = _places(
         contents,
         _Seen(folder, scan, found, manifest, deleted),
         options=options,
         markdown=markdown,
         remove_orphans=remove_orphans,
+        steady=steady_notes(changed, contents, manifest),
     )
-    changed = changed_since(memory, manifest, state)
     fresh = fresh_notes(changed, contents, layout=layout, found=found, manifest=manifest, stamps=stamps)
     steps: list[Step] = []
     decisions = Decisions(contents.facts, rejected, lambda: _entities(contents, layout))
@@ -143,7 +144,13 @@ class _Seen:
 
 
 def _places(
-    contents: Contents, seen: _Seen, *, options: PublishOptions, markdown: bool, remove_orphans: bool
+    contents: Contents,
+    seen: _Seen,
+    *,
+    options: PublishOptions,
+    markdown: bool,
+    remove_orphans: bool,
+    steady: frozenset[str],
 ) -> tuple[Layout, dict[str, str]]:
     """Where every note lies, and the notes that have no place any more."""
     present = {key: note.path for key, note in seen.found.notes.items()}
@@ -163,6 +170,7 @@ def _places(
         without=seen.deleted,
         retired=options.retired,
         markdown_links=markdown,
+        steady=steady,
     )
     orphans.update((key, note.path) for key, note in seen.found.notes.items() if key not in layout.places)
     return layout, orphans
