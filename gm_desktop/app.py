@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,11 +13,13 @@ from PySide6.QtWidgets import QApplication
 from gm_desktop import crash
 from gm_desktop.action_table import ActionTable
 from gm_desktop.engine_host import EngineHost
-from gm_desktop.i18n import tr, tr_count
+from gm_desktop.glance import Glance
+from gm_desktop.i18n import tr
 from gm_desktop.main_window import INSPECTOR_WIDTH, MainWindow
 from gm_desktop.notices import Notice, Notices, sentence_for
 from gm_desktop.page import Page
 from gm_desktop.palette import PaletteEntry, find
+from gm_desktop.palette_entries import palette_entries
 from gm_desktop.paths import default_data_dir, holds_store
 from gm_desktop.preferences import Preferences
 from gm_desktop.shell_actions import Deeds, page_specs, shell_specs
@@ -26,7 +28,6 @@ from gm_desktop.store_opener import Opener, open_memory
 from gm_desktop.theme import Mode, Theme
 from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
-from gm_desktop.viewmodels.activity import ActivityViewModel
 from gm_desktop.viewmodels.agent_eye import AgentEyeViewModel
 from gm_desktop.viewmodels.batch import BatchViewModel
 from gm_desktop.viewmodels.checkpoints import CheckpointsViewModel
@@ -44,7 +45,6 @@ from gm_desktop.viewmodels.vault import VaultModels
 from gm_desktop.viewmodels.vault_plan import VaultPlanViewModel
 from gm_desktop.viewmodels.vault_watch import VaultWatch
 from gm_desktop.viewmodels.why_not import WhyNotViewModel
-from gm_desktop.views.activity import ActivityPage
 from gm_desktop.views.checkpoints import CheckpointsPage
 from gm_desktop.views.consolidate import ConsolidatePage
 from gm_desktop.views.crash_dialog import CrashDialog
@@ -118,7 +118,9 @@ class App(QObject):
         self.cycles = CyclesViewModel(self.host, self.undo, self.notices, self)
         graph_verbs = GraphVerbs(self.host, self.undo, self.notices, self)
         self.graph = GraphViewModel(self.host, graph_verbs, self.notices, clock, self)
-        self.happening = ActivityViewModel(self.host, self.undo, self.notices, clock, self)
+        self.glance = Glance(
+            self.host, self.undo, self.notices, clock=clock, remembering=self.remembering, parent=self
+        )
         self.publishing = PublishViewModel(self.host, self.notices, self.preferences, self.undo, self)
         self.vault = VaultModels(
             self.publishing,
@@ -171,9 +173,12 @@ class App(QObject):
         self.revising.saved.connect(self.searching.prefer)
         checkpoints = CheckpointsPage(self.checkpoints, self.theme)
         checkpoints.fact_wanted.connect(self._reveal_fact)
-        activity = ActivityPage(self.happening, self.theme)
-        activity.fact_wanted.connect(self._reveal_fact)
-        activity.checkpoint_wanted.connect(self._reveal_checkpoint)
+        glances = self.glance.pages(
+            self.theme,
+            show_page=self.show_page,
+            reveal_fact=self._reveal_fact,
+            reveal_checkpoint=self._reveal_checkpoint,
+        )
         consolidate = ConsolidatePage(self.consolidating, self.cycles, self.theme)
         consolidate.fact_wanted.connect(self._reveal_fact)
         graph = GraphPage(self.graph, self.theme)
@@ -187,7 +192,7 @@ class App(QObject):
             graph,
             checkpoints,
             vault,
-            activity,
+            *glances,
         )
 
     def _reveal_fact(self, fact_id: str) -> None:
@@ -250,8 +255,7 @@ class App(QObject):
             self.search_models.lab.report_changed,
             checkpoints.state_changed,
             checkpoints.details_changed,
-            self.happening.selection_changed,
-            self.happening.details.changed,
+            *self.glance.signals(),
             self.consolidating.state_changed,
             self.consolidating.card_changed,
             self.consolidating.draft_changed,
@@ -307,33 +311,11 @@ class App(QObject):
 
     def find_entries(self, query: str) -> Sequence[PaletteEntry]:
         """What the command palette lists for `query`."""
-        specs = sorted(self.actions.specs(), key=lambda spec: not spec.id.startswith("page."))
-        entries = [
-            PaletteEntry(spec.title, tr(spec.menu), spec.icon, spec.shortcut, self._runner(spec.id), spec.words)
-            for spec in specs
-            if spec.when() and spec.id != "palette.open"
-        ]
-        entries += [
-            PaletteEntry(
-                agent.agent_id,
-                tr("Agent"),
-                "bot",
-                tr_count("{count} fact", "{count} facts", agent.live),
-                self._agent_opener(agent.agent_id),
-            )
-            for agent in self.agents
-        ]
-        return find(query, entries)
+        return find(query, palette_entries(self.actions, self.agents, open_agent=self._open_agent))
 
-    def _runner(self, action_id: str) -> Callable[[], None]:
-        return lambda: self.actions.run(action_id)
-
-    def _agent_opener(self, agent_id: str) -> Callable[[], None]:
-        def open_agent() -> None:
-            self.show_page("memory")
-            self.window.pages["memory"].open_agent(agent_id)
-
-        return open_agent
+    def _open_agent(self, agent_id: str) -> None:
+        self.show_page("memory")
+        self.window.pages["memory"].open_agent(agent_id)
 
     # --- answers -----------------------------------------------------------------------------------------------
 

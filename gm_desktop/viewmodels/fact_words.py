@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC
 
+from gm_desktop.formatting import local_date
 from gm_desktop.i18n import tr
 from gm_desktop.models.fact_row import agent_title
 from gm_desktop.plain_text import row_text
+from gm_desktop.viewmodels.fact_filter import FactFilter
 from gm_engine.records import Fact, JournalEntry, JsonValue, Origin
 
 _CHANNELS = {
@@ -115,3 +118,27 @@ def _undo_sentence(verb: str, before: Mapping[str, JsonValue], after: Mapping[st
     if "agent_id" in after:
         return tr("{said}: back to {agent}", said=said, agent=agent_title(str(after["agent_id"])))
     return said if before or after else tr("{said}: removed", said=said)
+
+
+def extras_title(wanted: FactFilter) -> str:
+    """What a filter from the Overview page says beyond the chips; empty where nothing."""
+    parts = []
+    if wanted.written is not None:
+        first, last = (local_date(at_ns, zone=UTC) for at_ns in (wanted.written[0], wanted.written[1] - 1))
+        parts.append(
+            tr("Written on {day}", day=first)
+            if first == last
+            else tr("Written {first} to {last}", first=first, last=last)
+        )
+    if wanted.weight is not None:
+        low, high = wanted.weight
+        parts.append(tr("Weight {low} to {high}", low=f"{low:.1f}", high=f"{1.0 if high is None else high:.1f}"))
+    if wanted.unused:
+        parts.append(tr("Never recalled"))
+    if wanted.without_vector:
+        parts.append(tr("Not embedded yet"))
+    if wanted.kind == "alias":
+        parts.append(tr("Aliases only"))
+    elif wanted.kind == "content" and not parts:
+        parts.append(tr("Without aliases"))
+    return ", ".join(parts)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from PySide6.QtCore import QItemSelectionModel, QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
@@ -263,6 +266,13 @@ class CheckpointsPage(Page):
         """Shows what changed, with the first change in full."""
         self.tree.expandToDepth(0)
         self.show_changes()
+
+    def screenshot_scenes(self) -> tuple[tuple[str, Callable[[], None]], ...]:
+        """State, conversation, and what was known then."""
+        return tuple(
+            (name, partial(self._tabs.setCurrentIndex, at))
+            for name, at in (("state", STATE), ("conversation", MESSAGES), ("known-then", MOMENT))
+        )
 
     def is_settled(self) -> bool:
         """Whether every answer has come."""

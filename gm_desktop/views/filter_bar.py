@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QButtonGroup, QLineEdit, QMenu, QPushButton, QWidg
 from gm_desktop.i18n import tr
 from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.viewmodels.fact_filter import CHANNELS
-from gm_desktop.viewmodels.fact_words import channel_title, confidence_title
+from gm_desktop.viewmodels.fact_words import channel_title, confidence_title, extras_title
 from gm_desktop.viewmodels.memory import MemoryViewModel
 from gm_desktop.widgets.basics import push_button
 from gm_desktop.widgets.flow_layout import FlowLayout
@@ -51,6 +51,7 @@ class FilterBar(QWidget):
         self.confidence = push_button("", "chip")
         self.origin = push_button("", "chip")
         self.dates = push_button("", "chip")
+        self.extras = push_button("", "chip", self._drop_extras)
         self.clear = push_button(
             tr("Clear"), "link", lambda: self._viewmodel.set_filter(self._viewmodel.filter.cleared())
         )
@@ -82,7 +83,7 @@ class FilterBar(QWidget):
         layout.addWidget(self.text)
         for chip in self.status_chips.values():
             layout.addWidget(chip)
-        for chip in (self.confidence, self.pinned, self.origin, self.dates, self.clear):
+        for chip in (self.confidence, self.pinned, self.origin, self.dates, self.extras, self.clear):
             layout.addWidget(chip)
 
     def _wire(self) -> None:
@@ -122,7 +123,15 @@ class FilterBar(QWidget):
             action.setChecked(channel == wanted.channel)
         for days, action in self._day_actions.items():
             action.setChecked(days == wanted.days)
+        extras = extras_title(wanted)
+        self.extras.setVisible(bool(extras))
+        self.extras.setText(f"{extras} ✕")
+        self.extras.setAccessibleName(tr("{filter}, remove", filter=extras))
+        self.extras.setChecked(True)
         self.clear.setVisible(wanted.narrows)
+
+    def _drop_extras(self) -> None:
+        self._viewmodel.set_filter(self._viewmodel.filter.without_extras())
 
     @staticmethod
     def _say(chip: QPushButton, title: str, *, is_on: bool) -> None:

@@ -314,10 +314,10 @@ def test_an_unknown_verb_is_told_by_its_name() -> None:
 def test_undo_is_one_key_in_the_window(open_app: App, qtbot: QtBot) -> None:
     app = open_app
     app.show_page("activity")
-    qtbot.waitUntil(lambda: len(app.happening.lines.lines) == 4 and not app.happening.is_waiting)
+    qtbot.waitUntil(lambda: len(app.glance.activity.lines.lines) == 4 and not app.glance.activity.is_waiting)
     page = app.window.pages["activity"]
     assert isinstance(page, ActivityPage)
     QTest.keyClick(page.list, Qt.Key.Key_U)
-    qtbot.waitUntil(lambda: len(app.happening.lines.lines) == 5)
-    assert app.happening.lines.lines[0].what == "Undid: Remembered a fact"
+    qtbot.waitUntil(lambda: len(app.glance.activity.lines.lines) == 5)
+    assert app.glance.activity.lines.lines[0].what == "Undid: Remembered a fact"
     app.show_page("memory")
