@@ -139,7 +139,7 @@ class PublishPage(Page):
         grid.addWidget(self._edit_profile, 2, 2)
         column = QWidget()
         inner = QVBoxLayout(column)
-        inner.setContentsMargins(MARGIN, 4, MARGIN, MARGIN)
+        inner.setContentsMargins(0, 16, MARGIN, MARGIN)
         inner.setSpacing(24)
         inner.addWidget(form)
         inner.addLayout(self._result)

@@ -86,7 +86,7 @@ class VaultPlanPanel(QWidget):
         column.addWidget(self.views, 1)
         left = QWidget()
         side = QVBoxLayout(left)
-        side.setContentsMargins(MARGIN, SPACE, 0, SPACE)
+        side.setContentsMargins(0, SPACE, SPACE, SPACE)
         side.addLayout(row(self.compare, 1))
         side.addWidget(self.tree, 1)
         self._both = QSplitter(Qt.Orientation.Horizontal)

@@ -32,7 +32,7 @@ def vault(folder: Path) -> Iterator[Row]:
     with Memory.open(store, background=False) as memory:
         memory.graph.mentions()
         layout = seconds(memory.graph.positions)
-        before_mb = _peak_mb()
+        before_bytes = _peak_bytes()
         planned = seconds(lambda: preview(memory, place))
         first = seconds(lambda: publish(memory, place))
         scan = seconds(lambda: [path.stat() for path in place.rglob("*")])
@@ -40,18 +40,18 @@ def vault(folder: Path) -> Iterator[Row]:
         fact = memory.get(memory.fact_ids(FactQuery())[0])
         memory.label(fact.agent_id, [fact.id], "verified")
         changed = seconds(lambda: publish(memory, place))
-        grown_mb = _peak_mb() - before_mb
+        grown_bytes = _peak_bytes() - before_bytes
         edited, looked = _edit(memory, place)
     yield Row("plan 10,000 facts and 2,000 entities", planned, 5.0, "s", "laying out the graph, once per store", layout)
     yield Row("first publish of them", first, 15.0, "s", "the plan", planned)
     yield Row("publish again, nothing changed", second, 3.0, "s", "asking for the state of every file", scan)
     yield Row("publish after one changed fact", changed, 1.0, "s", "asking for the state of every file", scan)
     yield Row("an edit until it waits in the inbox", edited, 2.0, "s", "looking for edits alone", looked)
-    yield Row("memory above the engine", grown_mb, 300.0, "MB", "peak before", before_mb)
+    yield Row("memory above the engine", grown_bytes, 300e6, "MB", "peak before", before_bytes)
 
 
-def _peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def _peak_bytes() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
 
 
 def _grow_graph(store: Path) -> None:

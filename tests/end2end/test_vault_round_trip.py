@@ -149,3 +149,27 @@ def test_a_rejected_deletion_brings_the_note_back(memory: Memory, tmp_path: Path
     memory.inbox.reject(proposal.id)
     assert publish(memory, vault).left == ()
     assert note.exists()
+
+
+def test_a_link_a_copy_and_an_unreadable_note_are_told_apart(memory: Memory, tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    first = memory.graph.add("Zeta Works", type="organisation").entities[0]
+    second = memory.graph.add("Omega Yard", type="place").entities[0]
+    fact, other, broken = (memory.remember("scout", text) for text in ("Zeta Works grows.", "Plain.", "Third."))
+    publish(memory, vault)
+    notes = notes_of(vault)
+    replace_text(notes[fact.id], "\n%% graymatter:end", "- [[Memory/Entities/Omega Yard|yard]]\n%% graymatter:end")
+    copy = notes[other.id].with_name("Plain (Conflicted copy 2026).md")
+    copy.write_text(notes[other.id].read_text().replace("> Plain.", "> Plainer."))
+    replace_text(notes[broken.id], "mem_agent", "\tmem_agent")
+    edits = read_edits(memory, vault)
+    assert [problem.note for problem in edits.problems] == [notes[broken.id].relative_to(vault).as_posix()]
+    cards = {card.kind: card for card in memory.inbox.refresh("vault", scope_of(edits), to_proposals(edits)).added}
+    assert set(cards) == {"link", "revise"}
+    assert cards["revise"].details["conflict"] is True
+    memory.inbox.accept_many([card.id for card in cards.values()])
+    (edge,) = (edge for edge in memory.graph.edges() if edge.to_id == second.id)
+    assert (edge.from_id, edge.relation, edge.sources) == (first.id, "related_to", (fact.id,))
+    report = publish(memory, vault)
+    assert ([left.status for left in report.left], report.broken_links) == (["unreadable"], ())
+    assert "Omega Yard" in notes[fact.id].read_text().split("graymatter:end")[1]
