@@ -13,14 +13,17 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from exporters.obsidian.proposals import scope_of, to_proposals
 from exporters.obsidian.publish import publish
 from exporters.obsidian.reading import read_note
+from exporters.obsidian.round_trip import read_edits
 from gm_engine import FactQuery, Memory
 from tests.fakes.clock import FrozenClock
 from tests.fakes.embedder import ScriptedEmbedder
 
 ACTIONS = (
     *("publish", "publish", "killed", "remember", "pin", "retire", "move", "revise"),
+    *("accept", "accept", "reject"),
     *("write below", "add a key", "edit text", "rename", "copy", "delete", "lose manifest", "own note", "trash"),
 )
 STEPS = st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 9)), min_size=3, max_size=25)
@@ -71,6 +74,8 @@ class World:
             with killed_after(number if action == "killed" else 1_000_000):
                 report = publish(self.memory, self.vault, remove_orphans=action == "trash")
                 assert report.broken_links == ()
+        elif action in ("accept", "reject"):
+            self.review(action)
         elif action in ("remember", "pin", "retire", "move", "revise"):
             self.store(action, number)
         elif action == "own note":
@@ -82,6 +87,15 @@ class World:
             (self.vault / "Memory" / ".graymatter" / "manifest.json").unlink(missing_ok=True)
         elif notes := self.notes():
             self.edit(action, notes[number % len(notes)])
+
+    def review(self, action: str) -> None:
+        edits = read_edits(self.memory, self.vault)
+        self.memory.inbox.refresh("vault", scope_of(edits), to_proposals(edits))
+        ids = [card.id for card in self.memory.inbox.list(source="vault")]
+        if action == "accept":
+            self.memory.inbox.accept_many(ids)
+        else:
+            self.memory.inbox.reject(ids)
 
     def store(self, action: str, number: int) -> None:
         memory = self.memory
