@@ -119,7 +119,7 @@ class GraphViewModel(QObject):
         """What is drawn, in words."""
         if self.data is None:
             return ""
-        shown, total = len(self.picture.nodes), len(self.data.nodes)
+        shown, total = sum(not node.is_missing for node in self.picture.nodes), len(self.data.entities)
         if self.scope.way:
             ends = (self.data.title(self.scope.way[0]), self.data.title(self.scope.way[-1]))
             steps = tr_count("{count} link", "{count} links", len(self.scope.way) - 1)
@@ -176,7 +176,7 @@ class GraphViewModel(QObject):
         if wanted in data.number:
             self.selected_id, self.selected_link = wanted, None
         self._fill_list()
-        self._set_state(Full(len(data.nodes)) if data.nodes else self._empty())
+        self._set_state(Full(len(data.entities)) if data.nodes else self._empty())
         self._draw()
         self.selection_changed.emit()
         self._read_details()
@@ -251,7 +251,7 @@ class GraphViewModel(QObject):
         if data is None:
             return []
         wanted = query.strip().casefold()
-        nodes = [node for node in data.nodes if not wanted or wanted in _name(data, node)]
+        nodes = [node for node in data.nodes if not node.is_missing and wanted in _name(data, node)]
         if order == "orphans":
             nodes = [node for node in nodes if node.degree == 0]
         elif order == "stale":

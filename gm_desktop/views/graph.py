@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -202,6 +203,21 @@ class GraphPage(Page):
         nodes = self._viewmodel.found("")
         if nodes:
             self._viewmodel.show_near(nodes[0].id, 2)
+
+    def screenshot_scenes(self) -> tuple[tuple[str, Callable[[], None]], ...]:
+        """The whole graph, and what a link rests on."""
+        return (("whole", self._show_whole_scene), ("link", self._show_link_scene))
+
+    def _show_whole_scene(self) -> None:
+        self._viewmodel.show_whole()
+        self._viewmodel.select("")
+
+    def _show_link_scene(self) -> None:
+        data = self._viewmodel.data
+        edge = None if data is None else max(data.edges, key=lambda each: len(each.sources), default=None)
+        if edge is not None:
+            self._viewmodel.show_near(edge.from_id, 1)
+            self._viewmodel.select_link(edge.from_id, edge.to_id)
 
     def is_settled(self) -> bool:
         """Whether every answer has come and the picture is sharp."""

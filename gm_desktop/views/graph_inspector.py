@@ -155,7 +155,7 @@ class GraphInspector(QWidget):
             title,
             button,
             hint,
-            find=lambda query: [node for node in model.found(query) if node.id != chosen and not node.is_missing],
+            find=lambda query: [node for node in model.found(query) if node.id != chosen],
             theme=self._theme,
             parent=self.window(),
             with_relation=with_relation,

@@ -219,7 +219,9 @@ class GraphCanvas(QWidget):
         painter = QPainter()
         for _ in self._with(painter, pixmap, paint_dots(painter, picture, view, style, clip=clip, hidden=hidden)):
             yield
-        labels = place_labels(picture, view, style, clip=clip, hidden=hidden, first=self._talked_about())
+        dx, dy = self._margin()
+        window = QRectF(-dx, -dy, self.width(), self.height())
+        labels = place_labels(picture, view, style, clip=clip, hidden=hidden, first=self._talked_about(), window=window)
         yield
         painter = QPainter(pixmap)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -21,6 +21,7 @@ DOTS_AT_ONCE = 2_000
 _FULL_SCALE = 30.0  # pixels per unit at which dots have their full size
 _LABEL_AREA = 9_000.0  # square pixels of picture for each label
 _CELL = 48.0
+_LABEL_CHARS = 26
 _MARGINS = (72.0, 40.0)  # labels are wide
 
 
@@ -169,8 +170,12 @@ def place_labels(
     clip: QRectF,
     hidden: frozenset[str],
     first: Sequence[int] = (),
+    window: QRectF | None = None,
 ) -> list[Label]:
-    """Labels for the most linked nodes inside `clip`, none over another one; those of `first` before all others."""
+    """Labels for the most linked nodes inside `clip`, none over another one; those of `first` before all others.
+
+    `window` is what can be seen of it: labels of what is inside stay inside.
+    """
     points, sizes = view.points(picture.places), radii(picture, view.scale)
     metrics = QFontMetricsF(style.font)
     chosen = np.flatnonzero(_inside(points, clip))
@@ -185,8 +190,11 @@ def place_labels(
     found: list[Label] = []
     for at in wanted:
         text = picture.nodes[at].title
+        text = text if len(text) <= _LABEL_CHARS else f"{text[: _LABEL_CHARS - 1].rstrip()}…"
         size = QSizeF(metrics.horizontalAdvance(text) + 4, metrics.height())
-        rect = taken.place(QPointF(*points[at].tolist()), float(sizes[at]), size, must=at in first)
+        middle = QPointF(*points[at].tolist())
+        room = window if window is not None and window.contains(middle) else None
+        rect = taken.place(middle, float(sizes[at]), size, must=at in first, room=room)
         if rect is not None:
             found.append(Label(at, text, rect))
             if len(found) >= most:
@@ -242,8 +250,8 @@ class _Taken:
         if radius >= 4:
             self._add(self._dots, QRectF(middle.x() - radius, middle.y() - radius, 2 * radius, 2 * radius))
 
-    def place(self, middle: QPointF, radius: float, size: QSizeF, *, must: bool) -> QRectF | None:
-        """A free place below, above, right or left of a dot; the first of them where it `must` have one."""
+    def place(self, middle: QPointF, radius: float, size: QSizeF, *, must: bool, room: QRectF | None) -> QRectF | None:
+        """A free place below, above, right or left of a dot, inside `room`; the first where it `must` have one."""
         gap, width, height = radius + 2, size.width(), size.height()
         places = (
             QRectF(middle.x() - width / 2, middle.y() + gap, width, height),
@@ -252,7 +260,8 @@ class _Taken:
             QRectF(middle.x() - gap - width, middle.y() - height / 2, width, height),
         )
         for rect in places:
-            if not self._hits(self._labels, rect) and not self._hits(self._dots, rect):
+            fits = room is None or room.contains(rect)
+            if fits and not self._hits(self._labels, rect) and not self._hits(self._dots, rect):
                 self._add(self._labels, rect)
                 return rect
         if must and not self._hits(self._labels, places[0]):

@@ -24,6 +24,7 @@ from gm_engine.store.graph_edits import (
     edges_at,
     name_owners,
     names_of,
+    present_key,
     remove_edge,
     remove_entity,
 )
@@ -253,10 +254,11 @@ def link(tx: Transaction, from_id: str, to_id: str, relation: str, *, sources: S
     unknown = sorted(set(sources) - existing_ids(tx.connection, list(sources)))
     if unknown:
         raise NotFound(f"There is no fact {unknown[0]}.", ids=unknown)
-    key = edge_key(from_id, to_id, relation)
+    named = edge_key(from_id, to_id, relation)
+    key = present_key(tx.connection, named)
     receipts = tuple(sorted(set(sources)))
     did = put_edge(tx, Edge(*key, tx.at_ns, 1.0, "person", receipts), key)
-    allow_link(tx, key)
+    allow_link(tx, named)
     present = load_edge(tx.connection, key)
     return _changed(tx, [from_id, to_id], did=did, edges=() if present is None else (present[0],))
 

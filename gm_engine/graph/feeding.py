@@ -254,6 +254,7 @@ class _Writer:
                 key = edge_key(ids[first], ids[second], relation)
                 if key[0] != key[1] and key not in self._severed:
                     wanted[key].add(fact.id)
+        wanted = self._as_present(wanted)
         self._touch(seen)
         self._take_back([fact.id for fact, _ in readings if fact.is_known], wanted)
         self._link(wanted, created)
@@ -341,6 +342,17 @@ class _Writer:
             for from_id, to_id, relation, created_ns, weight, made_by, version in rows:
                 key = (from_id, to_id, relation)
                 found[key] = Edge(*key, created_ns, weight, made_by), version
+        return found
+
+    def _as_present(self, wanted: dict[EdgeKey, set[str]]) -> dict[EdgeKey, set[str]]:
+        """Links without direction under the key that they are kept by: an import may name their ends either way."""
+        plain = [key for key in wanted if key[2] == CO_MENTIONED]
+        present = self._edges([*plain, *((key[1], key[0], key[2]) for key in plain)])
+        found: dict[EdgeKey, set[str]] = defaultdict(set)
+        for key, facts in wanted.items():
+            turned = (key[1], key[0], key[2])
+            is_turned = key[2] == CO_MENTIONED and key not in present and turned in present
+            found[turned if is_turned else key].update(facts)
         return found
 
     def _link(self, wanted: dict[EdgeKey, set[str]], created: dict[str, int]) -> None:

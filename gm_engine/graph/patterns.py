@@ -59,6 +59,7 @@ _DECISIONS = (
 _PREFERENCES = re.compile(
     r"\b(?:prefers|likes|loves|favou?rs|insists on|(?:I|[Ww]e|they|[Uu]sers?|[Cc]ustomers?) prefer) (?!to\b)(.+?)"
     r"(?=$|[.:!?](?:\s|$)|[;,\n]| (?:over|instead of|rather than|because|since|but|when|if|while|to)\b"
+    r"| and \w+s (?:a|an|the|to|no|not|only|her|his|their)\b"
     r"| and (?:hates|dislikes|avoids|wants|likes|prefers|loves|never|is|has|does|will|doesn't)\b)"
 )
 

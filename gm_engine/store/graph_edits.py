@@ -32,6 +32,18 @@ def edge_key(from_id: str, to_id: str, relation: str) -> EdgeKey:
     return from_id, to_id, relation
 
 
+def present_key(connection: Connection, key: EdgeKey) -> EdgeKey:
+    """The key under which a link without direction is kept: an import may have named its ends the other way round."""
+    turned = (key[1], key[0], key[2])
+    if key[2] != CO_MENTIONED or _exists(connection, key) or not _exists(connection, turned):
+        return key
+    return turned
+
+
+def _exists(connection: Connection, key: EdgeKey) -> bool:
+    return connection.exec_driver_sql(f"SELECT 1 FROM edges WHERE {_SAME_EDGE}", key).scalar() is not None
+
+
 def name_owners(connection: Connection, keys: Iterable[str]) -> dict[str, str]:
     """Which entity owns each of these canonical names; names that nobody owns are left out."""
     rows = rows_in(connection, "SELECT name_key, entity_id FROM entity_names WHERE name_key IN ({})", keys)

@@ -108,7 +108,7 @@ def do(memory: Memory, verb: str, a: int, b: int) -> None:
         pass
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=max(60, settings().max_examples), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_undoing_everything_gives_the_graph_of_the_start(template: Path, steps: list[tuple[str, int, int]]) -> None:
     with store(template) as memory:
@@ -120,7 +120,7 @@ def test_undoing_everything_gives_the_graph_of_the_start(template: Path, steps: 
         assert graph_state(memory) == start
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=max(60, settings().max_examples), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_replaying_the_journal_gives_entities_names_and_links(
     template: Path, steps: list[tuple[str, int, int]]
@@ -148,7 +148,7 @@ def _list(value: object) -> list[str]:
     return [str(each) for each in value]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=max(40, settings().max_examples), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_extraction_settles_and_finds_the_same_in_one_go(template: Path, steps: list[tuple[str, int, int]]) -> None:
     with store(template) as memory:

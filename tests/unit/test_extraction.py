@@ -248,3 +248,17 @@ def test_the_index_lane_feeds_the_graph_unless_told_not_to(tmp_path: Path) -> No
             while memory.index_step():
                 pass
             assert len(memory.graph.entities()) == (2 if wanted else 0)
+
+
+def test_a_link_that_an_import_named_the_other_way_round_is_the_same_link(memory: Memory) -> None:
+    memory.graph.add("Tom Becker", "person")
+    memory.graph.add("Grace Lin", "person")
+    with memory._ledger.bookkeep() as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO edges VALUES ('tom becker', 'grace lin', 'co_mentioned', 1, 0.5, 'import', 1)"
+        )
+    fact = memory.remember("ops", "Grace Lin met Tom Becker.")
+    assert memory.graph.extract().edges == 0
+    memory.graph.link("grace lin", "tom becker", "co_mentioned")
+    (edge,) = memory.graph.edges()
+    assert (edge.from_id, edge.sources) == ("tom becker", (fact.id,))

@@ -241,7 +241,7 @@ def test_the_dictionary_gives_names_a_type_at_once_and_in_facts_written_before(t
     assert label_of(team, "acme corp") == "Acme"
     team.graph.extract()
     assert fact.id in team.graph.mentioned_in("flux capacitor")
-    assert ("acme corp", "flux capacitor", "co_mentioned") in edges_of(team)
+    assert ("flux capacitor", "acme corp", "belongs to") in edges_of(team)
 
 
 def test_an_ignored_name_is_taken_out_and_stays_out(team: Memory) -> None:
