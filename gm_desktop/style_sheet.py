@@ -13,6 +13,7 @@ def style_sheet(roles: Mapping[str, str]) -> str:
     values = {role: f"rgba({_rgba(value)})" if len(value) == 9 else value for role, value in roles.items()}
     template = Template(resource("themes", "style.qss").read_text(encoding="utf-8"))
     images = {"chevron": "chevron-grey", "chevron_up": "chevron-up-grey"}
+    images["tick"] = "tick-white" if roles["on_accent"] == "#ffffff" else "tick-ink"
     return template.substitute(
         values, **{name: resource("icons", f"{icon}.svg").as_posix() for name, icon in images.items()}
     )

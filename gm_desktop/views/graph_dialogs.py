@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QListView,
     QListWidget,
     QListWidgetItem,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
@@ -149,7 +150,8 @@ class ChooseEntityDialog(_Dialog):
         self._column.addWidget(self.query)
         self._column.addWidget(self.list, 1)
         self._relation_row = QWidget()
-        self._relation_row.setLayout(row(text_label(tr("Relation"), "muted"), self.relation, 1))
+        self.relation.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._relation_row.setLayout(row(text_label(tr("Relation"), "muted"), self.relation))
         self._relation_row.setVisible(with_relation)
         self._with_relation = with_relation
         self._column.addWidget(self._relation_row)
@@ -191,6 +193,7 @@ class SplitDialog(_Dialog):
         self.facts = QListWidget()
         self.facts.setAccessibleName(tr("Facts"))
         self.facts.setWordWrap(True)
+        self.facts.setSpacing(3)
         self.facts.setMinimumSize(QSize(460, 260))
         for fact_id, text in facts:
             item = QListWidgetItem(text)
