@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from exporters.obsidian.adopting import adopt
 from exporters.obsidian.compare import Decisions, Step, compare
@@ -17,7 +17,7 @@ from exporters.obsidian.layout import Layout, entity_key, fact_key, in_vault, la
 from exporters.obsidian.manifest import FILES, MANIFEST, Manifest, Stamp, load_files, load_manifest
 from exporters.obsidian.maps import render_all
 from exporters.obsidian.names import NOTE_SUFFIX, path_key
-from exporters.obsidian.notes import RENDERING, Renderer
+from exporters.obsidian.notes import RENDERING, Note, Renderer
 from exporters.obsidian.round_trip import deleted_keys, deletion, fact_id_of
 from exporters.profiles import PublishOptions
 from gm_engine import CancelToken, Memory, Progress, ProposalState
@@ -94,42 +94,14 @@ def make_plan(
         steady=steady_notes(changed, contents, manifest),
     )
     fresh = fresh_notes(changed, contents, layout=layout, found=found, manifest=manifest, stamps=stamps)
-    steps: list[Step] = []
     decisions = Decisions(contents.facts, rejected, lambda: _entities(contents, layout))
-    for number, note in enumerate(render_all(Renderer(contents, layout, options), but=fresh)):
-        if number % _EVERY == 0:
-            cancel.check()
-            progress(number, len(layout.places), "Comparing notes")
-        there = found.notes.get(note.key)
-        known = stamps.get(there.path) if there is not None else None
-        entry = manifest.notes.get(note.key)
-        steps.append(compare(note, folder, there, known=known, entry=entry, decisions=decisions))
-    beside = extras(
-        memory,
-        contents,
-        layout,
-        options=options,
-        folder=folder,
-        scan=scan,
-        manifest=manifest,
-        known={} if changed is None or not fresh else stamps,
-    )
-    return Plan(
-        folder,
-        scan,
-        layout,
-        found,
-        manifest,
-        stamps,
-        tuple(steps),
-        orphans,
-        contents.seq,
-        state,
-        untouched=len(fresh),
-        fresh=fresh,
-        deleted=deleted,
-        extras=beside,
-    )
+    rendered = render_all(Renderer(contents, layout, options), but=fresh)
+    seen = _Seen(folder, scan, found, manifest, deleted)
+    steps = tuple(_steps(rendered, seen, stamps=stamps, decisions=decisions, progress=progress, cancel=cancel))
+    plan = Plan(folder, scan, layout, found, manifest, stamps, steps, orphans, contents.seq, state, len(fresh), deleted)
+    known = {} if changed is None or not fresh else stamps
+    beside = extras(memory, contents, layout, options=options, folder=folder, scan=scan, manifest=manifest, known=known)
+    return replace(plan, fresh=fresh, extras=beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +113,25 @@ class _Seen:
     found: Found
     manifest: Manifest
     deleted: Mapping[str, str]
+
+
+def _steps(
+    notes: Iterator[Note],
+    seen: _Seen,
+    *,
+    stamps: Mapping[str, Stamp],
+    decisions: Decisions,
+    progress: Progress,
+    cancel: CancelToken,
+) -> Iterator[Step]:
+    """What to do with each note. Raises `Cancelled`."""
+    for number, note in enumerate(notes):
+        if number % _EVERY == 0:
+            cancel.check()
+            progress(number, None, "Comparing notes")
+        there, entry = seen.found.notes.get(note.key), seen.manifest.notes.get(note.key)
+        known = stamps.get(there.path) if there is not None else None
+        yield compare(note, seen.folder, there, known=known, entry=entry, decisions=decisions)
 
 
 def _places(
