@@ -56,6 +56,7 @@ class CheckpointsPage(Page):
     def __init__(self, viewmodel: CheckpointsViewModel, theme: Theme) -> None:
         super().__init__()
         self._viewmodel, self._theme = viewmodel, theme
+        self._conversation_of: CheckpointDetails | None = None
         self._make_widgets()
         self._lay_out()
         self._wire()
@@ -351,10 +352,19 @@ class CheckpointsPage(Page):
         self._age.setText("  ·  ".join([*parts, *([details.origin] if details.origin else [])]))
         self._age.setToolTip(details.when_utc)
         self._tabs.setTabText(MESSAGES, tr("Conversation ({count})", count=number(len(details.messages))))
-        self.conversation.show_messages(details.messages)
+        self._show_messages()
         self._messages_stack.setCurrentIndex(0 if details.messages else 1)
         self._state_stack.setCurrentIndex(0 if details.state_keys else 1)
         self.metadata.show_rows(details.metadata)
+
+    def _show_messages(self) -> None:
+        """Setting Markdown takes time: only for somebody who looks."""
+        details = self._viewmodel.details
+        if self._tabs.currentIndex() != MESSAGES or not isinstance(details, CheckpointDetails):
+            return
+        if self._conversation_of is not details:
+            self._conversation_of = details
+            self.conversation.show_messages(details.messages)
 
     def _show_review(self) -> None:
         review = self._viewmodel.review
@@ -384,6 +394,7 @@ class CheckpointsPage(Page):
     def _on_tab(self, at: int) -> None:
         self._viewmodel.compare.look(at == CHANGES)
         self._viewmodel.moment.look(at == MOMENT)
+        self._show_messages()
 
     def _open_menu(self, at: QPoint) -> None:
         menu = QMenu(self)

@@ -19,7 +19,7 @@ from gm_desktop.widgets.basics import push_button
 
 FIRST_MESSAGES = 60
 MESSAGE_CHARS = 8_000
-FIRST_CHARS = 40_000  # what can be set as Markdown and laid out while the window waits
+FIRST_CHARS = 20_000  # what can be set as Markdown and laid out while the window waits
 
 
 class ShownMessage(Protocol):

@@ -28,7 +28,7 @@ from gm_desktop.viewmodels.checkpoint_moment import MomentShown
 from gm_desktop.viewmodels.checkpoint_words import path_text
 from gm_desktop.viewmodels.checkpoints import CheckpointsViewModel
 from gm_desktop.viewmodels.states import Empty, Failed
-from gm_desktop.views.checkpoints import CHANGES, METADATA, MOMENT, STATE, CheckpointsPage
+from gm_desktop.views.checkpoints import CHANGES, MESSAGES, METADATA, MOMENT, STATE, CheckpointsPage
 from gm_engine import Changes, Memory, Message
 from gm_engine.errors import StoreDamaged
 from gm_engine.records import JsonChange, JsonValue
@@ -358,11 +358,13 @@ def test_a_large_conversation_is_drawn_a_part_at_a_time(desk: Desk) -> None:
     desk.write(lambda memory: memory.checkpoints.save("ops", state={}, messages=said))
     desk.model.select(desk.model.checkpoints.lines[0].id)
     desk.settle()
+    assert desk.page.conversation.view.toPlainText() == ""
+    desk.show_tab(MESSAGES)
     text = desk.page.conversation.view.toPlainText()
     assert "message 49." in text
-    assert "message 40." not in text
+    assert "message 46." not in text
     desk.page.conversation._older.click()
-    assert "message 40." in desk.page.conversation.view.toPlainText()
+    assert "message 46." in desk.page.conversation.view.toPlainText()
 
 
 def test_a_hundred_thousand_changes_are_listed(qtbot: QtBot) -> None:

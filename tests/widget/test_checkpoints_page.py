@@ -19,7 +19,7 @@ from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.checkpoint_details import CheckpointDetails, DamagedCheckpoint, Said
 from gm_desktop.viewmodels.checkpoints import CheckpointsViewModel
 from gm_desktop.viewmodels.states import Empty
-from gm_desktop.views.checkpoints import CheckpointsPage
+from gm_desktop.views.checkpoints import MESSAGES, CheckpointsPage
 from gm_desktop.widgets.conversation import Conversation
 from gm_engine import Memory
 from gm_engine.records import Message
@@ -81,6 +81,7 @@ def test_one_agents_checkpoint_shows_state_messages_and_metadata(desk: Desk) -> 
     assert ("branch", "main", "") in desk.details().metadata
     tree = desk.model.tree
     assert (tree.data(tree.index(0, 0)), tree.data(tree.index(0, 1))) == ("step", "1")
+    desk.page._tabs.setCurrentIndex(MESSAGES)
     assert "hello" in desk.page.conversation.view.toPlainText()
 
 
