@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QItemSelectionModel, QPoint, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import (
-    QComboBox,
     QFrame,
     QHBoxLayout,
     QHeaderView,
-    QListView,
     QMenu,
     QScrollArea,
     QStackedWidget,
@@ -24,7 +22,6 @@ from PySide6.QtWidgets import (
 from gm_desktop.actions import ActionSpec
 from gm_desktop.formatting import number
 from gm_desktop.i18n import tr, tr_count
-from gm_desktop.models.agent_list import AGENT_ROLE
 from gm_desktop.page import Page
 from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.viewmodels.checkpoint_details import CheckpointDetails, CheckpointUnread, DamagedCheckpoint
@@ -33,15 +30,14 @@ from gm_desktop.viewmodels.states import Empty, Failed, Full
 from gm_desktop.views.checkpoint_actions import CheckpointActions
 from gm_desktop.views.checkpoint_changes import ChangesPanel
 from gm_desktop.views.checkpoint_moment import MomentPanel
+from gm_desktop.views.checkpoint_timeline import CheckpointTimeline
 from gm_desktop.views.json_dialog import JsonDialog
-from gm_desktop.widgets.basics import EmptyState, PageHeader, icon_button, push_button, row, rule, text_label
+from gm_desktop.widgets.basics import EmptyState, PageHeader, icon_button, push_button, rule, text_label
 from gm_desktop.widgets.conversation import Conversation
 from gm_desktop.widgets.name_values import NameValues
 from gm_desktop.widgets.review_bar import ReviewBar
-from gm_desktop.widgets.side_delegates import CheckpointDelegate
 from gm_desktop.widgets.state_delegate import StateDelegate
 
-LIST_WIDTH = 284
 STATE, MESSAGES, CHANGES, MOMENT, METADATA = range(5)
 
 
@@ -74,10 +70,8 @@ class CheckpointsPage(Page):
             show_changes=self.show_changes,
         )
         self.header = PageHeader(tr("Checkpoints"), tr("What agents saved to resume from"))
-        self.agent = QComboBox()
-        self.agent.setModel(model.agents)
-        self.agent.setAccessibleName(tr("Agent"))
-        self._make_list()
+        self.timeline = CheckpointTimeline(model, self._theme)
+        self.list = self.timeline.list
         self._make_tree()
         self.conversation = Conversation(self._theme)
         self.changes = ChangesPanel(model.compare, self._theme)
@@ -106,18 +100,6 @@ class CheckpointsPage(Page):
         self.rescue = push_button(tr("Save damaged record…"), "", self._actions.rescue)
         self.trouble = EmptyState(self._theme, "triangle-alert", "", "", (self.open_again, self.rescue))
         self.dialog = JsonDialog(model.edit, self._theme, self)
-
-    def _make_list(self) -> None:
-        self.list = QListView()
-        self.list.setModel(self._viewmodel.checkpoints)
-        self.list.setItemDelegate(CheckpointDelegate(self._theme, self.list))
-        self.list.setFrameShape(QFrame.Shape.NoFrame)
-        self.list.setUniformItemSizes(True)
-        self.list.setMouseTracking(True)
-        self.list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
-        self.list.setAccessibleName(tr("Checkpoints"))
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
 
     def _make_tree(self) -> None:
         self.tree = QTreeView()
@@ -152,7 +134,7 @@ class CheckpointsPage(Page):
         line = QHBoxLayout(self._both)
         line.setContentsMargins(0, 0, 0, 0)
         line.setSpacing(0)
-        line.addWidget(self._side())
+        line.addWidget(self.timeline)
         line.addWidget(rule(vertical=True))
         line.addLayout(self._opened(), 1)
         self._stack = QStackedWidget()
@@ -165,16 +147,6 @@ class CheckpointsPage(Page):
         layout.addWidget(self._stack, 1)
         self.setProperty("kind", "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-
-    def _side(self) -> QWidget:
-        side = QWidget()
-        side.setFixedWidth(LIST_WIDTH)
-        column = QVBoxLayout(side)
-        column.setContentsMargins(MARGIN - 12, 0, 12, 12)
-        column.setSpacing(10)
-        column.addLayout(row(self.agent, margins=(12, 0, 0, 0)))
-        column.addWidget(self.list, 1)
-        return side
 
     def _opened(self) -> QVBoxLayout:
         titles = QVBoxLayout()
@@ -229,11 +201,6 @@ class CheckpointsPage(Page):
         model.state_changed.connect(self._show_state)
         model.details_changed.connect(self._show_details)
         model.review_changed.connect(self._show_review)
-        model.agent_changed.connect(self._show_agent)
-        model.agents.modelReset.connect(self._show_agent)
-        model.checkpoints.modelReset.connect(self._show_selection)
-        self.agent.activated.connect(lambda _at: model.set_agent(self.agent.currentData(AGENT_ROLE)))
-        self.list.selectionModel().currentChanged.connect(self._on_current)
         self.list.customContextMenuRequested.connect(lambda at: self._open_menu(self.list.viewport().mapToGlobal(at)))
         self.tree.customContextMenuRequested.connect(lambda at: self._open_menu(self.tree.viewport().mapToGlobal(at)))
         self._tabs.currentChanged.connect(self._on_tab)
@@ -291,27 +258,6 @@ class CheckpointsPage(Page):
         elif not isinstance(state, Full):
             self.note.say("clock", tr("Reading the store…"))
         self._stack.setCurrentWidget(self._both if isinstance(state, Full) else self.note)
-        self._show_agent()
-        self._show_selection()
-
-    def _show_agent(self) -> None:
-        at = self._viewmodel.agents.row_of(self._viewmodel.agent_id)
-        if at is not None:
-            with QSignalBlocker(self.agent):
-                self.agent.setCurrentIndex(at)
-
-    def _show_selection(self) -> None:
-        chosen = self._viewmodel.selected_id
-        at = self._viewmodel.checkpoints.row_of(chosen) if chosen else None
-        if at is not None and not self.list.selectionModel().isRowSelected(at):
-            flags = QItemSelectionModel.SelectionFlag
-            index = self._viewmodel.checkpoints.index(at)
-            self.list.selectionModel().setCurrentIndex(index, flags.ClearAndSelect)
-
-    def _on_current(self) -> None:
-        at = self.list.currentIndex().row()
-        if at >= 0:
-            self._viewmodel.select(self._viewmodel.checkpoints.lines[at].id)
 
     def _show_details(self) -> None:
         details = self._viewmodel.details
@@ -325,32 +271,36 @@ class CheckpointsPage(Page):
         else:
             self._show_trouble()
             self._right.setCurrentWidget(self.trouble)
-        self._show_selection()
 
     def _show_trouble(self) -> None:
         details = self._viewmodel.details
         self.rescue.setVisible(isinstance(details, DamagedCheckpoint))
         self.open_again.setVisible(isinstance(details, CheckpointUnread))
         if isinstance(details, DamagedCheckpoint):
-            text = tr(
-                "Saved by {agent} on {when}. {reason}", agent=details.agent, when=details.when, reason=details.reason
-            )
-            self.trouble.say("triangle-alert", tr("This checkpoint is damaged"), text)
-        elif isinstance(details, CheckpointUnread):
+            self._show_head(details.agent, details.when, details.when_utc)
+            reason = tr("Its record can't be read: {reason}.", reason=details.reason.rstrip("."))
+            self.trouble.say("triangle-alert", tr("This checkpoint is damaged"), reason)
+            return
+        self._show_head("", "", "")
+        if isinstance(details, CheckpointUnread):
             self.trouble.say("circle-alert", tr("This checkpoint can't be read"), details.message)
         else:
             self.trouble.say("bookmark", tr("No checkpoint selected"))
 
+    def _show_head(self, title: str, below: str, hover: str) -> None:
+        self._title.setText(title)
+        self._age.setText(below)
+        self._age.setToolTip(hover)
+
     def _show_checkpoint(self, details: CheckpointDetails) -> None:
-        self._title.setText(details.agent)
         parts = [
             details.when,
             tr_count("{count} key of state", "{count} keys of state", details.state_keys),
             tr_count("{count} message", "{count} messages", len(details.messages)),
             details.size,
         ]
-        self._age.setText("  ·  ".join([*parts, *([details.origin] if details.origin else [])]))
-        self._age.setToolTip(details.when_utc)
+        below = "  ·  ".join([*parts, *([details.origin] if details.origin else [])])
+        self._show_head(details.agent, below, details.when_utc)
         self._tabs.setTabText(MESSAGES, tr("Conversation ({count})", count=number(len(details.messages))))
         self._show_messages()
         self._messages_stack.setCurrentIndex(0 if details.messages else 1)

@@ -299,6 +299,8 @@ def test_a_damaged_checkpoint_can_be_judged_rescued_and_deleted_only(desk: Desk,
     desk.settle()
     assert isinstance(desk.model.details, DamagedCheckpoint)
     assert desk.page.rescue.isVisible()
+    assert desk.page._title.text() == "ops"
+    assert "key of state" not in desk.page._age.text()
     for action in ("make_current", "edit_state", "edit_metadata", "copy_json", "export"):
         assert not desk.can(f"checkpoint.{action}")
     assert not desk.page.make_current.isEnabled()
