@@ -95,6 +95,12 @@ class Curation:
         return self._loaded_consolidator().consolidate(
             agent_id, dry_run=dry_run, apply=apply, prune=prune, group_id=group_id, progress=progress, cancel=cancel
         )
+        if not dry_run:
+            self._tend_graph(progress=progress, cancel=cancel)
+        return report
+
+    def _tend_graph(self, *, progress: Progress, cancel: CancelToken | None) -> None:
+        """The last step of a cycle: entities fade, and new facts feed the graph. Belongs to whoever has a graph."""
 
     def maybe_consolidate(self, agent_id: str) -> CycleReport | None:
         """An automatic cycle, now: only for a namespace of at least `consolidate_threshold` facts, else None.

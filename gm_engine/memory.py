@@ -92,8 +92,15 @@ class Memory(Curation, Keeping):
         self.blocked = Blocked(ledger, origin=origin)
         self._set_up_keeping(ledger, search=self._search, origin=origin)
         self._set_up_curation(ledger, config=config, origin=origin, search=self._search)
-        if config.extract_entities:
+        self._feeds_graph, self._half_life_h = config.extract_entities, config.decay_half_life_h
+        if self._feeds_graph:
             self._search.add_chores(self.graph)
+
+    def _tend_graph(self, *, progress: Progress, cancel: CancelToken | None) -> None:
+        """The last step of a cycle of consolidation."""
+        self.graph.fade(half_life_h=self._half_life_h)
+        if self._feeds_graph:
+            self.graph.extract(progress=progress, cancel=cancel)
 
     @classmethod
     def open(

@@ -262,3 +262,11 @@ def test_a_link_that_an_import_named_the_other_way_round_is_the_same_link(memory
     memory.graph.link("grace lin", "tom becker", "co_mentioned")
     (edge,) = memory.graph.edges()
     assert (edge.from_id, edge.sources) == ("tom becker", (fact.id,))
+
+
+def test_a_cycle_of_consolidation_feeds_the_graph_but_a_dry_one_does_not(memory: Memory) -> None:
+    memory.remember("ops", "Grace Lin met Tom Becker.")
+    memory.consolidate("ops", dry_run=True)
+    assert memory.graph.entities() == ()
+    memory.consolidate("ops")
+    assert {entity.id for entity in memory.graph.entities()} == {"grace lin", "tom becker"}
