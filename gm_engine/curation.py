@@ -92,7 +92,7 @@ class Curation:
         `InvalidInput`, `Cancelled` (what was committed before stays) and what the ledger raises; a failing language
         model is one of the report's errors.
         """
-        return self._loaded_consolidator().consolidate(
+        report = self._loaded_consolidator().consolidate(
             agent_id, dry_run=dry_run, apply=apply, prune=prune, group_id=group_id, progress=progress, cancel=cancel
         )
         if not dry_run:
