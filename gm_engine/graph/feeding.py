@@ -55,9 +55,14 @@ class _Fact:
 
 @dataclass(slots=True)
 class _Pass:
-    """One walk over the facts by row number; `only` narrows it to some ids (a JSON array)."""
+    """One walk over the facts by row number; `only` narrows it to some ids (a JSON array).
+
+    `with_imported`: imported facts are read too. They come with the graph that their own program made of them, which
+    stays as it is until somebody asks for more.
+    """
 
     seq: int
+    with_imported: bool
     only: str | None
     after: int = 0
 
@@ -75,12 +80,15 @@ class Feeder:
         self._pass: _Pass | None = None
 
     def step(self, budget_s: float) -> bool:
-        """About `budget_s` seconds of reading; whether facts are left. Nothing on a read-only store."""
+        """About `budget_s` seconds of reading facts that were written here; whether some are left.
+
+        Nothing on a read-only store.
+        """
         if self._ledger.read_only or (self._pass is None and self._ledger.last_seq() == self._done_seq):
             return False
         until = monotonic() + budget_s
         with self._lock:
-            while self._chunk(None) is not None:
+            while self._chunk(None, with_imported=False) is not None:
                 if monotonic() >= until:
                     return True
         return False
@@ -92,7 +100,7 @@ class Feeder:
         progress: Progress = no_progress,
         cancel: CancelToken | None = None,
     ) -> ExtractionReport:
-        """Reads every fact that waits, or really all of them. What was written before a cancel stays."""
+        """Reads every fact that waits, imported ones too, or really all. What was written before a cancel stays."""
         with self._lock:
             self._pass, self._done_seq = None, -1
             if everything:
@@ -101,18 +109,18 @@ class Feeder:
             with self._ledger.read() as connection:
                 total = int(connection.exec_driver_sql(f"SELECT count(*) {_PENDING}", (EXTRACTION_RULES,)).scalar_one())
             facts = entities = edges = 0
-            while (done := self._chunk(cancel)) is not None:
+            while (done := self._chunk(cancel, with_imported=True)) is not None:
                 facts, entities, edges = facts + done[0], entities + done[1], edges + done[2]
                 progress(facts, max(facts, total), "Extracting entities")
             return ExtractionReport(facts, entities, edges)
 
-    def _chunk(self, cancel: CancelToken | None) -> tuple[int, int, int] | None:
+    def _chunk(self, cancel: CancelToken | None, *, with_imported: bool) -> tuple[int, int, int] | None:
         """Reads one chunk of facts and writes what they say: facts, new entities, new edges. None: nothing waits."""
         if cancel is not None:
             cancel.check()
         if self._pass is None:
             self._follow_dictionary()
-            self._pass = self._begin()
+            self._pass = self._begin(with_imported=with_imported)
         now = self._pass
         with self._ledger.read() as connection:
             facts = _pending(connection, now)
@@ -137,12 +145,12 @@ class Feeder:
             now.seq += 1  # our own entry: nobody else has written meanwhile
         return len(facts), len(writer.new), writer.edges
 
-    def _begin(self) -> _Pass:
+    def _begin(self, *, with_imported: bool) -> _Pass:
         """A new pass over the facts that changed since the last one, or over all of them."""
         with self._ledger.read() as connection:
             changes = journal.changes_since(connection, self._done_seq)
         is_narrow = self._done_seq >= 0 and changes.kinds <= _NARROW and len(changes.fact_ids) <= _MOST_NAMED
-        return _Pass(changes.seq, only=json.dumps(sorted(changes.fact_ids)) if is_narrow else None)
+        return _Pass(changes.seq, with_imported, only=json.dumps(sorted(changes.fact_ids)) if is_narrow else None)
 
     def _loaded_extractor(self, language: str) -> Extractor:
         if self._extractor is None or self._extractor[0] != language:
@@ -217,8 +225,9 @@ def _facts_that_say(connection: Connection, words: KnownNames) -> Iterator[str]:
 
 def _pending(connection: Connection, now: _Pass) -> list[_Fact]:
     only = "" if now.only is None else " AND f.id IN (SELECT value FROM json_each(?))"
+    own = "" if now.with_imported else " AND f.actor_id NOT IN (SELECT id FROM actors WHERE channel = 'import')"
     rows = connection.exec_driver_sql(
-        f"SELECT f.no, f.id, f.text, f.text_key, f.created_ns, x.fact_id {_PENDING} AND f.no > ?{only}"
+        f"SELECT f.no, f.id, f.text, f.text_key, f.created_ns, x.fact_id {_PENDING} AND f.no > ?{only}{own}"
         f" ORDER BY f.no LIMIT {CHUNK}",
         (EXTRACTION_RULES, now.after, *(() if now.only is None else (now.only,))),
     )

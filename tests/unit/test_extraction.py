@@ -11,6 +11,7 @@ import pytest
 from gm_engine import Cancelled, CancelToken, Config, EmbeddingMode, FactQuery, Memory
 from gm_engine.graph.extraction import MAX_TEXT, Extractor, KnownName, KnownNames
 from tests.fakes.clock import FrozenClock
+from tests.fakes.embedder import ScriptedEmbedder
 from tests.fakes.labelled_facts import labelled_facts, score
 
 
@@ -270,3 +271,18 @@ def test_a_cycle_of_consolidation_feeds_the_graph_but_a_dry_one_does_not(memory:
     assert memory.graph.entities() == ()
     memory.consolidate("ops")
     assert {entity.id for entity in memory.graph.entities()} == {"grace lin", "tom becker"}
+
+
+def test_imported_facts_keep_their_own_graph_until_somebody_asks_for_more(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, clock=FrozenClock(), embedder=ScriptedEmbedder(), background=False) as memory:
+        memory.import_store(Path(__file__).parent.parent / "fixtures" / "graymatter" / "gray.db")
+        while memory.index_step(1.0):
+            pass
+        assert (memory.status().entities, memory.status().edges) == (83, 76)
+        memory.remember("scout", "Petra Novak moved to Lisbon.")
+        while memory.index_step(1.0):
+            pass
+        assert "Petra Novak" in {entity.label for entity in memory.graph.entities()}
+        assert memory.status().entities < 90
+        memory.graph.extract()
+        assert memory.status().entities > 90
