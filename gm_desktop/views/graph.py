@@ -290,6 +290,7 @@ class GraphPage(Page):
         chosen = self._viewmodel.selected_id
         if nodes:
             self._viewmodel.show_near(chosen if self._viewmodel.entities.row_of(chosen) is not None else nodes[0].id)
+            self.stage.canvas.setFocus()  # letters are deeds from here on
 
     # when
 

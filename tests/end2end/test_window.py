@@ -182,6 +182,58 @@ def test_a_person_merges_a_duplicate_by_one_key_and_takes_it_back(window: Window
     assert _cards(window) == [("exact_duplicate", "open")]
 
 
+def test_a_person_sees_what_changed_approves_and_takes_it_back_from_the_journal(window: Window) -> None:
+    window.xdotool("search", "--sync", "--onlyvisible", "--name", "GrayMatter")
+    until(lambda: "store" in _title(window), "the demo is open")
+    go(window, "Checkpoints")
+    window.press("Down", "d")  # the second one has one before it
+    until(lambda: _has(window.picture("changes"), "accent_soft", 560, 700), "a change is shown")
+    window.press("a")
+    until(lambda: _verdicts(window) == ["approved"], "the checkpoint is approved")
+
+    go(window, "Activity")
+    until(lambda: _presses_until(window, "u", lambda: _verdicts(window) == []), "the approval is taken back")
+    go(window, "Overview")
+    window.press("Return")
+    until(lambda: _has(window.picture("list"), "accent_soft", 560, 900), "a number opened its list")
+
+
+def test_a_person_merges_two_entities_by_keys_and_takes_it_back(window: Window) -> None:
+    window.xdotool("search", "--sync", "--onlyvisible", "--name", "GrayMatter")
+    until(lambda: "store" in _title(window), "the demo is open")
+    until(lambda: {"Heron", "Wren"} <= _entities(window), "the demo has a graph")
+    go(window, "Graph")
+    until(lambda: _has(window.picture("graph"), "entity_place", 450, 950), "the graph is drawn")
+    window.write("Wren")
+    window.press("Return")
+    until(lambda: _has(window.picture("near"), "accent", 450, 950), "what is around the entity is drawn")
+    window.press("m")
+    until(lambda: "Merge" in _title(window), "it asks which other entity is meant")
+    window.write("Heron")
+    window.press("Return")
+    until(lambda: "Wren" not in _entities(window), "both are one")
+
+    window.press("ctrl+z")
+    until(lambda: {"Heron", "Wren"} <= _entities(window), "both are back")
+
+
+def _entities(window: Window) -> set[str]:
+    """The graph's labels, read from outside."""
+    with Memory.open(window.data_dir, read_only=True, background=False) as memory:
+        return {entity.label for entity in memory.graph.entities()}
+
+
+def _verdicts(window: Window) -> list[str]:
+    with Memory.open(window.data_dir, read_only=True, background=False) as memory:
+        return [each.verdict for each in memory.checkpoints.list() if each.verdict]
+
+
+def _presses_until(window: Window, key: str, condition: Callable[[], bool]) -> bool:
+    if not condition():
+        window.press(key)
+    return condition()
+
+
 def go(window: Window, page: str) -> None:
     """Opens a page by its name, wherever it stands on the rail."""
     window.press("ctrl+k")
