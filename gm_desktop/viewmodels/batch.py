@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gm_engine import BatchResult, Memory
 
 MOST_QUERIES = 200
+MOST_CHARS = 8_000  # of one question: longer lines take the editor seconds to lay out
 PAUSE_MS = 350
 MERGED = "merged"
 
@@ -87,6 +88,7 @@ class BatchViewModel(QObject):
         self.line_key = MERGED
         self.selected_id: str | None = None
         self.is_open = False
+        self._was_cut = False
         self._batching = Latest()
         self._answering = Latest()
         self._asked: tuple[Question, tuple[str, ...]] | None = None
@@ -98,8 +100,30 @@ class BatchViewModel(QObject):
 
     @property
     def queries(self) -> tuple[str, ...]:
-        """The questions, one per line that is not blank."""
-        return tuple(line for line in self.text.split("\n") if line.strip())[:MOST_QUERIES]
+        """The questions, one per line that is not blank; as many as a batch takes."""
+        return self._lines()[:MOST_QUERIES]
+
+    def _lines(self) -> tuple[str, ...]:
+        return tuple(line for line in self.text.split("\n") if line.strip())
+
+    @property
+    def left_out(self) -> str:
+        """What of the text is not asked, in words; empty when all of it is."""
+        more = len(self._lines()) - MOST_QUERIES
+        if more > 0:
+            return tr_count(
+                "{count} question more than a batch takes is left out.",
+                "{count} questions more than a batch takes are left out.",
+                more,
+            )
+        return tr("Very long questions were cut.") if self._was_cut else ""
+
+    def fitting(self, text: str) -> str:
+        """A text that comes in by pasting or dropping, with lines cut to what the editor can lay out at once."""
+        lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        cut = "\n".join(line[:MOST_CHARS] for line in lines[: 2 * MOST_QUERIES])
+        self._was_cut = self._was_cut or any(len(line) > MOST_CHARS for line in lines)
+        return cut
 
     @property
     def is_waiting(self) -> bool:
@@ -139,6 +163,7 @@ class BatchViewModel(QObject):
         """The person typed questions."""
         if text != self.text:
             self.text = text
+            self._was_cut = self._was_cut and bool(text)
             self.queries_changed.emit()
             self._ask_soon.start(PAUSE_MS)
 
@@ -169,7 +194,7 @@ class BatchViewModel(QObject):
             return [" ".join(words[:5]).rstrip(".,;:") for words in texts[::12] if words]
 
         def done(queries: list[str]) -> None:
-            self.set_text("\n".join([*queries, tr("Which planet has the most moons?")]))
+            self.set_text("\n".join([*(query[:80] for query in queries), tr("Which planet has the most moons?")]))
 
         self._batching.take(self._host.read(job, done))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gm_desktop.formatting import age
+from gm_desktop.formatting import age, visible
 from gm_desktop.i18n import tr
 from gm_desktop.models.fact_row import agent_title
 from gm_desktop.models.hit_list import Hit
@@ -16,7 +16,7 @@ from gm_engine.terms import match_spans, text_terms
 
 def plain_hit(fact: Fact, *, position: int, now_ns: int) -> Hit:
     """A fact as a row without a score."""
-    text = excerpt(" ".join(fact.text[: ROW_CHARS * 4].split()), ROW_CHARS).text
+    text = visible(excerpt(" ".join(fact.text[: ROW_CHARS * 4].split()), ROW_CHARS).text)
     return Hit(
         id=fact.id,
         position=position,

@@ -19,33 +19,14 @@ from gm_desktop.tasks import Task
 from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.batch import BatchViewModel
+from gm_desktop.viewmodels.lab_words import RunReport, outcome_lines, run_report
 from gm_desktop.viewmodels.question import RankSetting, trial_of
 from gm_desktop.viewmodels.search import SearchViewModel
 from gm_engine.errors import GrayMatterError
-from gm_engine.records import Changes, FactQuery
+from gm_engine.records import SHARED_AGENT_ID, Changes, FactQuery
 
 if TYPE_CHECKING:
     from gm_engine import CancelToken, Memory, Progress, QuerySet, QuerySetReport, RankingProfile
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One figure of a run, before and after; `tone` is its theme colour."""
-
-    title: str
-    before: str
-    after: str
-    change: str
-    tone: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunReport:
-    """What the tried ranking does to a set of judged questions."""
-
-    name: str
-    sentence: str
-    metrics: tuple[Metric, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +208,7 @@ class LabViewModel(QObject):
         if chosen is not None and chosen.agent_id == agent_id:
             return chosen.name
         same = next((each.name for each in self._kept.query_sets if each.agent_id == agent_id), "")
-        return same or agent_title(agent_id)[:100]
+        return same or (tr("Shared") if agent_id == SHARED_AGENT_ID else agent_id[:100])
 
     def _chosen_set(self) -> QuerySet | None:
         return next((each for each in self._kept.query_sets if each.name == self.query_set), None)
@@ -261,7 +242,7 @@ class LabViewModel(QObject):
             return memory.lab.run(queries, profile_of("tried"), progress=progress, cancel=cancel)
 
         def done(report: QuerySetReport) -> None:
-            self._set_report(_report(report, is_trial=setting != self.saved), _outcomes(report))
+            self._set_report(run_report(report, is_trial=setting != self.saved), outcome_lines(report))
 
         def failed(error: GrayMatterError) -> None:
             self._notices.show(sentence_for(error), level="warning")
@@ -278,10 +259,13 @@ class LabViewModel(QObject):
 
         def job(memory: Memory) -> None:
             for fact in memory.list_facts(FactQuery(agent_id=agent_id, kind="content"), limit=48)[::6]:
-                words = fact.text.split()
+                words = fact.text[-200:].split()
                 _add_judged(memory, name, agent_id, " ".join(words[-4:]).rstrip(".,;:"), fact.id)
 
-        self._host.write(job, lambda _: None)
+        def done(_: None) -> None:
+            self._load()
+
+        self._host.write(job, done)
 
     def _on_ended(self) -> None:
         self._task = None
@@ -363,50 +347,3 @@ def _add_judged(memory: Memory, name: str, agent_id: str, query: str, fact_id: s
     else:
         queries.append(JudgedQuery(query, (fact_id,)))
     memory.lab.save_query_set(replace(known, queries=tuple(queries)))
-
-
-def _report(report: QuerySetReport, *, is_trial: bool) -> RunReport:
-    before, after = report.before, report.after
-    rows = (
-        (tr("Hit at 1"), before.hit_at_1, after.hit_at_1, True),
-        (tr("Hit at 8"), before.hit_at_8, after.hit_at_8, True),
-        (tr("MRR"), before.mrr, after.mrr, False),
-    )
-    better = sum(1 for each in report.outcomes if _place(each.after) < _place(each.before))
-    worse = sum(1 for each in report.outcomes if _place(each.after) > _place(each.before))
-    if not is_trial:
-        sentence = tr("Both columns are the saved ranking: nothing is being tried.")
-    elif better or worse:
-        sentence = tr("{better} better, {worse} worse than with the saved ranking.", better=better, worse=worse)
-    else:
-        sentence = tr("No expected fact changes its place.")
-    return RunReport(report.name, sentence, tuple(_metric(*each) for each in rows))
-
-
-def _metric(title: str, before: float, after: float, is_share: bool) -> Metric:
-    def said(value: float) -> str:
-        return tr("{value} %", value=f"{100 * value:.0f}") if is_share else f"{value:.3f}"
-
-    difference = after - before
-    if abs(difference) < 5e-4:
-        return Metric(title, said(before), said(after), "", "text_muted")
-    change = f"{100 * difference:+.0f}" if is_share else f"{difference:+.3f}"
-    return Metric(title, said(before), said(after), change.replace("-", "−"), "success" if difference > 0 else "danger")
-
-
-def _outcomes(report: QuerySetReport) -> tuple[Line, ...]:
-    lines = []
-    for at, each in enumerate(report.outcomes):
-        before, after = _place(each.before), _place(each.after)
-        tone = "success" if after < before else "danger" if after > before else "text_muted"
-        mark = _said(each.after) if before == after else f"{_said(each.before)} → {_said(each.after)}"
-        lines.append(Line(str(at), row_text(each.query, 200), mark=mark, tone=tone))
-    return tuple(lines)
-
-
-def _place(place: int | None) -> int:
-    return 9 if place is None else place
-
-
-def _said(place: int | None) -> str:
-    return "–" if place is None else str(place)

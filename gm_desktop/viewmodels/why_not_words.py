@@ -120,7 +120,7 @@ def _signals(report: MissingReport) -> tuple[SignalStanding, ...]:
         SignalStanding(
             title=signal_title(each.signal),
             place=tr("rank {rank}", rank=number(each.rank)) if each.rank else tr("not ranked"),
-            value=f"{each.score:.6f}",
+            value=f"{each.score:.6f}" if each.rank else "–",
             share=each.score * factor / whole if whole else 0.0,
         )
         for each in report.contributions
@@ -141,7 +141,7 @@ def _verdict(question: Question, report: MissingReport, reason: str) -> tuple[st
         )
     if reason == "outranked":
         return (
-            tr("It stands at place {place}; the answer ends at {count}.", place=number(place), count=question.top_k),
+            tr("Place {place}; the answer ends at {count}.", place=number(place), count=question.top_k),
             tr("Its score is below that of the last hit."),
         )
     if reason == "below_floor":

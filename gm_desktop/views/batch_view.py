@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QItemSelectionModel, Qt
+from collections.abc import Callable
+
+from PySide6.QtCore import QItemSelectionModel, QMimeData, Qt
 from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QStackedWidget, QVBoxLayout, QWidget
 
 from gm_desktop.i18n import tr, tr_count
@@ -15,6 +17,19 @@ from gm_desktop.widgets.line_view import LineView
 
 QUESTIONS_HEIGHT = 96
 LINES_WIDTH = (232, 360)  # least and most
+
+
+class QuestionsEdit(QPlainTextEdit):
+    """Takes in pasted and dropped text through `fitting`."""
+
+    def __init__(self, fitting: Callable[[str], str]) -> None:
+        super().__init__()
+        self._fitting = fitting
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        """Only text, and only as much of a line as can be laid out at once."""
+        if source.hasText():
+            self.insertPlainText(self._fitting(source.text()))
 
 
 class BatchView(QWidget):
@@ -30,7 +45,7 @@ class BatchView(QWidget):
 
     def _make_widgets(self) -> None:
         model = self._viewmodel
-        self.questions = QPlainTextEdit()
+        self.questions = QuestionsEdit(model.fitting)
         self.questions.setPlaceholderText(tr("One question per line"))
         self.questions.setAccessibleName(tr("Questions, one per line"))
         self.questions.setTabChangesFocus(True)
@@ -98,7 +113,8 @@ class BatchView(QWidget):
         self._stack.setCurrentWidget(self._full if isinstance(state, Full) else self.note)
         if batch is not None:
             count = tr_count("{count} question", "{count} questions", len(batch.queries))
-            self.coverage.setText(f"{count}  ·  {batch.coverage}")
+            said = (count, batch.coverage, self._viewmodel.left_out)
+            self.coverage.setText("  ·  ".join(part for part in said if part))
 
     def _show_line(self) -> None:
         at = self._viewmodel.lines.row_of(self._viewmodel.line_key)

@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QComboBox, QGridLayout, QMenu, QVBoxLayout, QWidge
 from gm_desktop.i18n import tr
 from gm_desktop.theme import SPACE, Theme
 from gm_desktop.viewmodels.fact_words import confidence_title
-from gm_desktop.viewmodels.lab import LabViewModel, RunReport
+from gm_desktop.viewmodels.lab import LabViewModel
+from gm_desktop.viewmodels.lab_words import RunReport
 from gm_desktop.viewmodels.question import FILTERS, MOST_HITS, MOST_WEIGHT
 from gm_desktop.viewmodels.why import signal_title
 from gm_desktop.views.name_dialog import NameDialog

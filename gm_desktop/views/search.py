@@ -335,7 +335,8 @@ class SearchPage(Page):
         with QSignalBlocker(self.agent):
             self.agent.setCurrentIndex(-1 if at is None else at)
         self.agent.setEnabled(bool(self._viewmodel.agents.lines))
-        self.agent.setToolTip("" if asked.scope != "shared" else tr("Shared facts are the same for every agent"))
+        is_shared = asked.scope == "shared"
+        self.agent.setToolTip(tr("Shared facts are the same for every agent") if is_shared else asked.whom)
 
     def _show_state(self) -> None:
         state, answer = self._viewmodel.state, self._viewmodel.answer

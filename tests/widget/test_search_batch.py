@@ -6,12 +6,12 @@ import json
 from functools import partial
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from gm_desktop.viewmodels.agent_eye import EyeText
-from gm_desktop.viewmodels.batch import MERGED
+from gm_desktop.viewmodels.batch import MERGED, MOST_CHARS, MOST_QUERIES
 from gm_desktop.viewmodels.states import Empty, Full
 from gm_desktop.viewmodels.why_not_words import WhyNotReport
 from gm_engine import AgentAnswer, Fact, Memory, batch_answer, explain_answer, search_answer
@@ -164,3 +164,21 @@ def test_control_characters_are_seen_and_copied_as_they_are(desk: Desk) -> None:
     assert "bell␇ and a nul␀" in desk.page.eye.pane.raw_text()
     desk.page.eye.copy_shown()
     assert "bell\x07" in QGuiApplication.clipboard().text()
+
+
+def test_a_book_pasted_into_the_questions_is_cut_and_said(desk: Desk) -> None:
+    desk.page.set_batch(is_batch=True)
+    data = QMimeData()
+    data.setText("office " * 200_000 + "\r\n" + "\n".join(f"question {number}" for number in range(210)))
+    desk.page.batch.questions.insertFromMimeData(data)
+    assert len(desk.models.batch.queries) == MOST_QUERIES
+    assert len(desk.models.batch.queries[0]) <= MOST_CHARS
+    desk.page.batch.questions.setPlainText("\n".join(f"question {number}" for number in range(MOST_QUERIES + 3)))
+    assert desk.models.batch.left_out == "3 questions more than a batch takes are left out."
+    desk.page.batch.questions.setPlainText("office")
+    desk.settle()
+    assert desk.models.batch.left_out == "Very long questions were cut."
+    assert "were cut" in desk.page.batch.coverage.text()
+    desk.page.batch.questions.setPlainText("")
+    assert desk.models.batch.left_out == ""
+    desk.settle()
