@@ -101,33 +101,7 @@ class App(QObject):
             window=lambda: self.window,
             parent=self,
         )
-        verbs = FactVerbs(self.host, self.undo, self.notices, self)
-        self.remembering = MemoryViewModel(self.host, verbs, clock, self)
-        self.revising = RevisionViewModel(self.host, self.undo, self)
-        self.searching = SearchViewModel(self.host, verbs, clock, self)
-        batch = BatchViewModel(self.host, self.searching, clock, self)
-        self.search_models = SearchModels(
-            self.searching,
-            batch,
-            AgentEyeViewModel(self.host, self.searching, batch, self),
-            WhyNotViewModel(self.host, self.searching, batch, self),
-            LabViewModel(self.host, self.searching, batch, undo=self.undo, notices=self.notices, parent=self),
-        )
-        self.checkpoints = CheckpointsViewModel(self.host, self.undo, self.notices, clock, self)
-        self.consolidating = ConsolidateViewModel(self.host, self.undo, self.notices, clock, self)
-        self.cycles = CyclesViewModel(self.host, self.undo, self.notices, self)
-        graph_verbs = GraphVerbs(self.host, self.undo, self.notices, self)
-        self.graph = GraphViewModel(self.host, graph_verbs, self.notices, clock, self)
-        self.glance = Glance(
-            self.host, self.undo, self.notices, clock=clock, remembering=self.remembering, parent=self
-        )
-        self.publishing = PublishViewModel(self.host, self.notices, self.preferences, self.undo, self)
-        self.vault = VaultModels(
-            self.publishing,
-            VaultPlanViewModel(self.host, self.publishing, self),
-            VaultWatch(self.host, self.publishing, self.undo, self),
-            ConsolidateViewModel(self.host, self.undo, self.notices, clock, self, source="vault"),
-        )
+        self._build_viewmodels()
         self.start_page = FirstRunView(self.theme)
         self.agents: tuple[AgentSummary, ...] = ()
         self._agents_wanted = Latest()
@@ -147,6 +121,34 @@ class App(QObject):
         self.reporter.install()
 
     # --- building ----------------------------------------------------------------------------------------------
+
+    def _build_viewmodels(self) -> None:
+        clock = self.clock
+        verbs = FactVerbs(self.host, self.undo, self.notices, self)
+        self.remembering = MemoryViewModel(self.host, verbs, clock, self)
+        self.revising = RevisionViewModel(self.host, self.undo, self)
+        self.searching = SearchViewModel(self.host, verbs, clock, self)
+        batch = BatchViewModel(self.host, self.searching, clock, self)
+        self.search_models = SearchModels(
+            self.searching,
+            batch,
+            AgentEyeViewModel(self.host, self.searching, batch, self),
+            WhyNotViewModel(self.host, self.searching, batch, self),
+            LabViewModel(self.host, self.searching, batch, undo=self.undo, notices=self.notices, parent=self),
+        )
+        self.checkpoints = CheckpointsViewModel(self.host, self.undo, self.notices, clock, self)
+        self.consolidating = ConsolidateViewModel(self.host, self.undo, self.notices, clock, self)
+        self.cycles = CyclesViewModel(self.host, self.undo, self.notices, self)
+        graph_verbs = GraphVerbs(self.host, self.undo, self.notices, self)
+        self.graph = GraphViewModel(self.host, graph_verbs, self.notices, clock, self)
+        self.glance = Glance(self.host, self.undo, self.notices, clock=clock, remembering=self.remembering, parent=self)
+        self.publishing = PublishViewModel(self.host, self.notices, self.preferences, self.undo, self)
+        self.vault = VaultModels(
+            self.publishing,
+            VaultPlanViewModel(self.host, self.publishing, self),
+            VaultWatch(self.host, self.publishing, self.undo, self),
+            ConsolidateViewModel(self.host, self.undo, self.notices, clock, self, source="vault"),
+        )
 
     def _build_pages(self) -> None:
         deeds = self._deeds()

@@ -26,7 +26,8 @@ Condition = Callable[[], bool]
 def take_screenshots(qt: QApplication, target: Path, *, data_dir: Path | None, size: tuple[int, int]) -> int:
     """Writes the pictures into `target`; returns 0, or 1 when a page did not come to rest (its picture is still made).
 
-    Without `data_dir` a demo store is made up. Preferences, vault and the empty store are temporary.
+    Without `data_dir` a demo store is made up; with it, a copy of that store is shown, so that nothing is written to
+    it. Preferences, vault and the empty store are temporary.
     """
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="graymatter-") as scratch_name:
@@ -81,7 +82,10 @@ class _Show(QObject):
     def _play(self) -> Iterator[Condition]:
         app, host = self._app, self._app.host
         yield from self._shoot("welcome")
-        app.flow.open_demo(self._scratch / "demo") if self._data_dir is None else host.open_store(self._data_dir)
+        if self._data_dir is None:
+            app.flow.open_demo(self._scratch / "demo")
+        else:
+            host.open_store(_copied(self._data_dir, self._scratch))
         yield lambda: host.is_open
         host.start_indexing()
         yield from self._wait_for_vectors()
@@ -130,6 +134,17 @@ class _Show(QObject):
             yield _longer_than(answers, asked)
             yield _rest(SETTLE_MS)
         yield lambda: not self._app.window.strip.is_indexing
+
+
+def _copied(data_dir: Path, scratch: Path) -> Path:
+    """A copy of the store, made while others may write to it. The window is not in use yet: this may take its time."""
+    from gm_engine import Memory, restore_backup
+
+    with Memory.open(data_dir, read_only=True) as memory:
+        backup = memory.backup(scratch / "shown.zip")
+    copy = scratch / "shown"
+    restore_backup(Path(backup.path), copy)
+    return copy
 
 
 def _longer_than(items: list[int], count: int) -> Condition:

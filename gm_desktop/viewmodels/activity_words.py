@@ -53,7 +53,9 @@ _VERBS = {
     "propose": _Verb("Proposed a change", "Proposed {count} changes", "Proposed", "sparkles"),
     "accept": _Verb("Accepted a proposal", "Accepted a proposal", "Accepted", "circle-check"),
     "reject": _Verb("Rejected a proposal", "Rejected {count} proposals", "Rejected", "x"),
-    "never_again": _Verb("Rejected a proposal for good", "Rejected {count} proposals for good", "Rejected for good", "x"),
+    "never_again": _Verb(
+        "Rejected a proposal for good", "Rejected {count} proposals for good", "Rejected for good", "x"
+    ),
     "later": _Verb("Put a proposal off", "Put {count} proposals off", "Put off", "clock"),
     "reopen": _Verb("Reopened a proposal", "Reopened {count} proposals", "Reopened", "undo"),
     "extract": _Verb("Extracted an entity or link", "Extracted {count} entities and links", "Extracted", "sparkles"),

@@ -193,7 +193,7 @@ class CheckpointCompare(QObject):
 
 
 def _summary(changes: Sequence[JsonChange]) -> str:
-    counts = Counter(change.kind for change in changes)
+    counts = Counter[str](change.kind for change in changes)
     parts = [tr(text, count=f"{counts[kind]:,}") for kind, text in _KINDS if counts[kind]]
     return ", ".join(parts) or tr("Nothing differs")
 

@@ -25,7 +25,6 @@ from gm_desktop.viewmodels.checkpoint_compare import (
     Compared,
     CompareFailed,
     Comparing,
-    NothingToCompare,
 )
 from gm_desktop.widgets.basics import EmptyState, row, text_label
 from gm_desktop.widgets.fact_delegate import ROW_HEIGHT, FactDelegate
@@ -153,8 +152,9 @@ class ChangesPanel(QWidget):
         elif isinstance(state, Compared):
             self.note.say("circle-check", tr("Nothing differs"), tr("State, messages and metadata are the same."))
         else:
-            can_choose = isinstance(state, NothingToCompare) and state.can_choose
-            hint = tr("Choose one of another agent above.") if can_choose else tr("It is the only one in the store.")
+            hint = (
+                tr("Choose one of another agent above.") if state.can_choose else tr("It is the only one in the store.")
+            )
             self.note.say("git-compare", tr("This agent saved no other checkpoint"), hint)
         self._stack.setCurrentWidget(self.table if is_full else self.note)
         if is_full and self.isVisible():

@@ -220,9 +220,15 @@ class BarChart(QWidget):
 
 def _between(one: QColor, other: QColor, share: float) -> QColor:
     """A colour on the way from `other` to `one`; opaque, so that no line shows through."""
-    return QColor.fromRgbF(
-        *(a * share + b * (1 - share) for a, b in zip(one.getRgbF()[:3], other.getRgbF()[:3], strict=True))
+    red, green, blue = (
+        a * share + b * (1 - share)
+        for a, b in (
+            (one.redF(), other.redF()),
+            (one.greenF(), other.greenF()),
+            (one.blueF(), other.blueF()),
+        )
     )
+    return QColor.fromRgbF(red, green, blue)
 
 
 def nice_end(highest: int) -> int:

@@ -102,7 +102,7 @@ class MeterRows(QWidget):
             row.clicked.connect(lambda _on=False, at=at: self.chosen.emit(at))
             self._column.insertWidget(at, row)
             self.rows.append(row)
-        for at, row in enumerate(self.rows):
-            row.setVisible(at < len(meters))
-            if at < len(meters) and isinstance(row, _Row):
-                row.show_meter(meters[at])
+        for at, shown in enumerate(self.rows):
+            shown.setVisible(at < len(meters))
+            if at < len(meters) and isinstance(shown, _Row):
+                shown.show_meter(meters[at])

@@ -110,8 +110,8 @@ class CheckpointDelegate(SideDelegate):
             paint_pill(painter, box, line.verdict_title, tone=tone, theme=self._theme, is_selected=is_selected)
             room.setRight(box.left() - 8)
         if line.is_damaged:
-            width = paint_pill(painter, room, line.summary, tone="danger", theme=self._theme, is_selected=is_selected)
-            room.setLeft(room.left() + width + 8)
+            damage = paint_pill(painter, room, line.summary, tone="danger", theme=self._theme, is_selected=is_selected)
+            room.setLeft(room.left() + damage + 8)
         painter.setPen(self._theme.color("text_muted"))
         self._cut(painter, room, line.agent if line.is_damaged or line.verdict else f"{line.agent}  ·  {line.summary}")
         painter.restore()

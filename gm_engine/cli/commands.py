@@ -30,7 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "alias": ("gm_engine.cli.facts:alias", "Teach the memory that words mean the same."),
     "consolidate": ("gm_engine.cli.consolidation:consolidate", "Run a cycle: fade, find duplicates, prune, report."),
     "inbox": ("gm_engine.cli.consolidation:inbox", "Decide on what consolidation and others propose."),
-    "checkpoint": ("gm_engine.cli.checkpoints:checkpoint", "What agents saved to resume from: compare, review, restore."),
+    "checkpoint": ("gm_engine.cli.checkpoints:checkpoint", "What agents saved to resume from, and its review."),
     "kg": ("gm_engine.cli.kg:kg", "The knowledge graph: entities, links, extraction."),
     "journal": ("gm_engine.cli.history:journal", "What was written, by whom, newest first."),
     "diff": ("gm_engine.cli.moments:diff", "What became different between two moments."),

@@ -109,9 +109,12 @@ class Feeder:
             with self._ledger.read() as connection:
                 total = int(connection.exec_driver_sql(f"SELECT count(*) {_PENDING}", (EXTRACTION_RULES,)).scalar_one())
             facts = entities = edges = 0
-            while (done := self._chunk(cancel, with_imported=True)) is not None:
-                facts, entities, edges = facts + done[0], entities + done[1], edges + done[2]
-                progress(facts, max(facts, total), "Extracting entities")
+            try:
+                while (done := self._chunk(cancel, with_imported=True)) is not None:
+                    facts, entities, edges = facts + done[0], entities + done[1], edges + done[2]
+                    progress(facts, max(facts, total), "Extracting entities")
+            finally:
+                self._pass = None  # one that was cancelled is not gone on with in the background
             return ExtractionReport(facts, entities, edges)
 
     def _chunk(self, cancel: CancelToken | None, *, with_imported: bool) -> tuple[int, int, int] | None:

@@ -27,7 +27,7 @@ class ActivityQuery:
 
 @dataclass(frozen=True, slots=True)
 class ActivityTarget:
-    """One thing that an action changed. `text` is the start of a fact's text or an entity's name, as it was then or as it is.
+    """One thing that an action changed. `text` is the start of a fact's text or an entity's name, then or now.
 
     `before` and `after` hold the other changed columns; `is_new` and `is_gone` say that the action made or removed it.
     """
