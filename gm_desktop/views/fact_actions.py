@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QWidget
 
 from gm_desktop.actions import ActionSpec
@@ -13,6 +13,7 @@ from gm_desktop.viewmodels.fact_details import FactDetails
 from gm_desktop.viewmodels.memory import MemoryViewModel
 from gm_desktop.viewmodels.revision import RevisionViewModel
 from gm_desktop.views.fact_dialogs import AddFactDialog, AgentDialog
+from gm_desktop.views.made_actions import fill_menu
 
 _MENU = (
     "fact.revise fact.pin fact.unpin | fact.label_verified fact.label_inferred fact.label_unverified |"
@@ -53,21 +54,7 @@ class FactActions:
 
     def fill(self, menu: QMenu) -> None:
         """Puts the actions that the window made of the specs into a menu."""
-        made = self._made()
-        for name in _MENU.split():
-            if name == "|":
-                menu.addSeparator()
-            elif name in made:
-                menu.addAction(made[name])
-
-    def _made(self) -> dict[str, QAction]:
-        widget: QWidget | None = self._owner
-        while widget is not None:
-            found = {action.objectName(): action for action in widget.actions()}
-            if "fact.revise" in found:
-                return found
-            widget = widget.parentWidget()
-        return {}
+        fill_menu(menu, self._owner, _MENU)
 
     # when
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QItemSelectionModel, Qt, Signal
+from PySide6.QtCore import QItemSelectionModel, QPoint, Qt, Signal
 from PySide6.QtWidgets import QFrame, QListView
 
 from gm_desktop.i18n import tr
@@ -16,6 +16,7 @@ class HitView(QListView):
     """Emits `current_changed(fact_id)` when the person goes to another hit."""
 
     current_changed = Signal(str)
+    menu_wanted = Signal(QPoint)
 
     def __init__(self, hits: HitList, theme: Theme) -> None:
         super().__init__()
@@ -29,6 +30,8 @@ class HitView(QListView):
         self.setAccessibleName(tr("Hits"))
         self.setMouseTracking(True)
         self.setDragEnabled(True)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(lambda at: self.menu_wanted.emit(self.viewport().mapToGlobal(at)))
         self.selectionModel().currentChanged.connect(self._on_current)
 
     def show_selected(self, fact_id: str | None) -> None:

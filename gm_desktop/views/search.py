@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
     QHBoxLayout,
     QLineEdit,
+    QMenu,
     QPushButton,
     QStackedWidget,
     QVBoxLayout,
@@ -28,7 +29,8 @@ from gm_desktop.viewmodels.states import Empty, Failed, Full
 from gm_desktop.views.agent_eye import AgentEyeView
 from gm_desktop.views.answer_view import AnswerView
 from gm_desktop.views.batch_view import QUESTIONS_HEIGHT, BatchView
-from gm_desktop.views.search_actions import SearchDeeds, SearchModels, search_specs
+from gm_desktop.views.made_actions import fill_menu
+from gm_desktop.views.search_actions import HIT_MENU, SearchDeeds, SearchModels, search_specs
 from gm_desktop.views.search_inspector import SearchInspector, Tab
 from gm_desktop.views.search_options import SearchOptions
 from gm_desktop.views.search_scenes import search_scenes
@@ -148,6 +150,8 @@ class SearchPage(Page):
         self.eye_chip.clicked.connect(lambda is_on: self.set_eye(is_open=is_on))
         self.hits.current_changed.connect(model.select)
         self.hits.activated.connect(self._revise)
+        for hits in (self.hits, self.batch.hits):
+            hits.menu_wanted.connect(self._open_menu)
         self.side.tab_changed.connect(lambda: model.set_lab_open(self.side.tab == "lab"))
         self.side.found_by.finding_wanted.connect(batch.show_finding)
         for panel in (self.side.why, self.side.found_by, self.side.why_not):
@@ -309,6 +313,12 @@ class SearchPage(Page):
     def _ask_horizon(self) -> None:
         if self._viewmodel.horizon_ns is not None:
             self._viewmodel.set_as_of(self._viewmodel.horizon_ns)
+
+    def _open_menu(self, at: QPoint) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        fill_menu(menu, self, HIT_MENU)
+        menu.popup(at)
 
     def _revise(self) -> None:
         model = self._viewmodel

@@ -15,6 +15,8 @@ from gm_desktop.viewmodels.search import SearchViewModel
 from gm_desktop.viewmodels.why_not import WhyNotViewModel
 from gm_desktop.views.search_inspector import Tab
 
+HIT_MENU = "hit.revise hit.pin hit.open | hit.why_not hit.expect | hit.retire"
+
 
 @dataclass(frozen=True, slots=True)
 class SearchModels:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from gm_desktop.i18n import tr
@@ -107,6 +108,15 @@ class SearchInspector(QWidget):
         layout.addWidget(self._stack, 1)
         self._is_merged = False
         self.tabs.currentChanged.connect(self._on_tab)
+
+    def event(self, event: QEvent) -> bool:
+        """Plain keys that change the selected hit mean nothing where one moves numbers or looks for another fact."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and self.tab != "why":
+            plain = event.modifiers() == Qt.KeyboardModifier.NoModifier
+            if plain and event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_P):
+                event.accept()
+                return True
+        return super().event(event)
 
     @property
     def tab(self) -> Tab:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.app import App
 from gm_desktop.viewmodels.why_not_words import WhyNotReport
 from gm_desktop.views.fact_table import PINNED, TEXT
+from gm_desktop.views.made_actions import fill_menu
 from gm_desktop.views.memory import MemoryPage
 from gm_desktop.views.search import SearchPage
+from gm_desktop.views.search_actions import HIT_MENU
 from tests.widget.search_desk import drop_facts, hover_fact
 
 
@@ -121,3 +123,35 @@ def test_the_text_column_uses_its_width_and_a_pin_costs_only_its_own_row(open_ap
     qtbot.waitUntil(lambda: bool(open_app.remembering.table.index(0, PINNED).data()))
     spoken = open_app.remembering.table.index(0, TEXT).data(Qt.ItemDataRole.ToolTipRole)
     assert str(spoken).endswith(", pinned")
+
+
+def test_del_in_the_lab_retires_no_hit_and_in_the_list_it_does(open_app: App, qtbot: QtBot) -> None:
+    page = search_page(open_app)
+    open_app.actions.run("lab.show")
+    open_app.searching.set_query("invoices")
+    qtbot.waitUntil(lambda: page.is_settled() and open_app.searching.selected_id is not None)
+    for key in (Qt.Key.Key_Delete, Qt.Key.Key_P):
+        QTest.keyClick(focused(), key)
+    open_app.actions.run("why_not.show")
+    QTest.keyClick(focused(), Qt.Key.Key_P)
+    assert page.side.why_not.field.text() == "p"
+    page.hits.setFocus()
+    with qtbot.waitSignal(open_app.host.changed):
+        QTest.keyClick(page.hits, Qt.Key.Key_Delete)
+    assert open_app.undo.undo_text == "Retired a fact"
+    open_app.undo.undo()
+    qtbot.waitUntil(lambda: open_app.undo.undo_text == "")  # nothing before it was changed
+    qtbot.waitUntil(page.is_settled)
+
+
+def test_a_hit_has_a_menu_of_what_can_be_done_to_it(open_app: App, qtbot: QtBot) -> None:
+    page = search_page(open_app)
+    open_app.show_page("search")
+    open_app.searching.set_query("invoices")
+    qtbot.waitUntil(lambda: page.is_settled() and open_app.searching.selected_id is not None)
+    menu = QMenu()
+    qtbot.addWidget(menu)
+    fill_menu(menu, page, HIT_MENU)
+    names = [action.objectName() for action in menu.actions() if not action.isSeparator()]
+    assert names == ["hit.revise", "hit.pin", "hit.open", "hit.why_not", "hit.expect", "hit.retire"]
+    assert all(action.isEnabled() for action in menu.actions())
