@@ -7,9 +7,9 @@ lines and labels, in pieces between which the event loop runs.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from time import perf_counter
 
-import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, QSizeF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QHideEvent,
@@ -18,7 +18,6 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QPen,
-    QPixmap,
     QResizeEvent,
     QShowEvent,
     QWheelEvent,
@@ -27,22 +26,14 @@ from PySide6.QtWidgets import QToolTip, QWidget
 
 from gm_desktop.models.graph_picture import GraphPicture, empty_picture
 from gm_desktop.theme import Theme
-from gm_desktop.widgets.graph_paint import (
-    View,
-    fitted,
-    paint_dots,
-    paint_labels,
-    paint_links,
-    place_labels,
-    radii,
-    style_of,
-)
+from gm_desktop.widgets.graph_hits import nearest_link, nearest_node, next_node
+from gm_desktop.widgets.graph_paint import View, fitted, paint_dots, paint_rings, style_of
+from gm_desktop.widgets.graph_sheet import Scene, Sheet, drawn_roughly, drawn_sharply
 
 REST_MS = 120
 PIECE_S = 0.012
-MARGIN = 0.3  # of the widget's size, drawn beyond each side
+MOST_MARKED = 50
 _STEP = 1.2
-_HIT_PX = 5.0
 _LEAST, _MOST = 0.6, 260.0
 
 
@@ -67,15 +58,12 @@ class GraphCanvas(QWidget):
         self.selected: frozenset[str] = frozenset()
         self.selected_link: tuple[str, str] | None = None
         self.hovered = ""
-        self.labels_shown: tuple[QRectF, ...] = ()
         self._style = style_of(theme)
-        self._cache: QPixmap | None = None
-        self._cache_view = self.view
-        self._cache_chosen: tuple[frozenset[str], tuple[str, str] | None] = (frozenset(), None)
+        self._sheet: Sheet | None = None
         self._pressed: QPointF | None = None
         self._is_panning = False
         self._wants_fit = True
-        self._work: Iterator[None] | None = None
+        self._work: Iterator[Sheet | None] | None = None
         self._rest = QTimer(self, singleShot=True, interval=REST_MS)
         self._rest.timeout.connect(self.draw_soon)
         self._pieces = QTimer(self, interval=0)
@@ -147,18 +135,9 @@ class GraphCanvas(QWidget):
         """The cached picture, moved and stretched to where it belongs now, and what is pointed at on top."""
         painter = QPainter(self)
         painter.fillRect(self.rect(), self._style.ground)
-        if self._cache is None:
-            self._draw_roughly()
-        if self._cache is not None:
-            grown = self.view.scale / self._cache_view.scale
-            dx, dy = self._margin()
-            left = self.view.left - (self._cache_view.left - dx) * grown
-            top = self.view.top - (self._cache_view.top - dy) * grown
-            if grown == 1.0:
-                painter.drawPixmap(QPointF(left, top), self._cache)
-            else:
-                size = self._cache.deviceIndependentSize() * grown
-                painter.drawPixmap(QRectF(QPointF(left, top), size), self._cache, QRectF(self._cache.rect()))
+        if self._sheet is None:
+            self._sheet = self._draw_roughly()
+        self._sheet.draw(painter, self.view)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self._paint_marks(painter)
         if self.hasFocus():
@@ -167,131 +146,62 @@ class GraphCanvas(QWidget):
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 4, 4)
         painter.end()
 
-    def _margin(self) -> tuple[float, float]:
-        """How far the cached picture reaches beyond the widget, negative: to be added to its own origin."""
-        return float(-round(self.width() * MARGIN)), float(-round(self.height() * MARGIN))
+    @property
+    def labels_shown(self) -> tuple[QRectF, ...]:
+        """Where the labels of the sharp picture stand."""
+        return () if self._sheet is None else self._sheet.labels
 
-    def _canvas(self) -> tuple[QPixmap, View, QRectF]:
-        """An empty picture with margins, the view on it, and its bounds."""
-        dx, dy = self._margin()
-        ratio = self.devicePixelRatioF()
-        size = QSizeF(self.width() - 2 * dx, self.height() - 2 * dy)
-        pixmap = QPixmap((size * ratio).toSize())
-        pixmap.setDevicePixelRatio(ratio)
-        pixmap.fill(self._style.ground)
-        return pixmap, self.view.moved(-dx, -dy), QRectF(QPointF(0, 0), size)
+    def _scene(self) -> Scene:
+        ends = [self._number(each) for each in self.selected_link or ()]
+        marked = [at for each in sorted(self.selected) if (at := self._number(each)) is not None]
+        return Scene(
+            self.picture,
+            self.view,
+            self._style,
+            QSizeF(self.size()),
+            self.devicePixelRatioF(),
+            self.hidden,
+            tuple(marked[:MOST_MARKED]),
+            tuple(at for at in ends if at is not None),
+        )
 
-    def _draw_roughly(self) -> None:
-        """At once and without smooth lines: for the first frame, and for what comes into sight while panning."""
-        pixmap, view, clip = self._canvas()
-        painter = QPainter(pixmap)
-        for part in (paint_links, paint_dots):
-            for _ in part(painter, self.picture, view, self._style, clip=clip, hidden=self.hidden):
-                pass
-        painter.end()
-        self._cache, self._cache_view, self._cache_chosen = pixmap, self.view, (frozenset(), None)
+    def _draw_roughly(self) -> Sheet:
+        return drawn_roughly(self._scene())
 
     def draw_soon(self) -> None:
         """Begins the sharp picture; it replaces the one on the screen when it is ready."""
-        self._work = self._sharp()
+        self._work = drawn_sharply(self._scene())
         self._pieces.start()
 
     def _on_piece(self) -> None:
         until = perf_counter() + PIECE_S
         while self._work is not None and perf_counter() < until:
-            if next(self._work, True):
-                self._work = None
+            sheet = next(self._work, None)
+            if sheet is not None:
+                self._sheet, self._work = sheet, None
                 self._pieces.stop()
                 self.update()
 
-    def _sharp(self) -> Iterator[None]:
-        pixmap, view, clip = self._canvas()
-        at_view, picture, style, hidden = self.view, self.picture, self._style, self.hidden
-        chosen = self._chosen()
-        painter = QPainter()
-        for _ in self._with(painter, pixmap, paint_links(painter, picture, view, style, clip=clip, hidden=hidden)):
-            yield
-        marked = self._marked()
-        painter = QPainter(pixmap)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self._paint_lines(painter, view, marked)
-        painter.end()
-        painter = QPainter()
-        for _ in self._with(painter, pixmap, paint_dots(painter, picture, view, style, clip=clip, hidden=hidden)):
-            yield
-        dx, dy = self._margin()
-        window = QRectF(-dx, -dy, self.width(), self.height())
-        labels = place_labels(picture, view, style, clip=clip, hidden=hidden, first=self._talked_about(), window=window)
-        yield
-        painter = QPainter(pixmap)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self._paint_rings(painter, view, marked)
-        paint_labels(painter, labels, style)
-        painter.end()
-        self._cache_chosen = chosen
-        self.labels_shown = tuple(label.rect for label in labels)
-        self._cache, self._cache_view = pixmap, at_view
-
-    @staticmethod
-    def _with(painter: QPainter, pixmap: QPixmap, pieces: Iterator[None]) -> Iterator[None]:
-        """Opens the painter for each piece and closes it again: none stays open while the event loop runs."""
-        while True:
-            painter.begin(pixmap)
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            done = next(pieces, True) is True
-            painter.end()
-            if done:
-                return
-            yield
-
-    def _chosen(self) -> tuple[frozenset[str], tuple[str, str] | None]:
-        return self.selected, self.selected_link
-
-    def _marked(self) -> list[int]:
-        return [at for each in sorted(self.selected) if (at := self._number(each)) is not None][:50]
-
     def _paint_marks(self, painter: QPainter) -> None:
         """What the cached picture does not show yet: a new selection, and what is under the pointer."""
-        marked = [] if self._cache_chosen == self._chosen() else self._marked()
+        scene, sheet = self._scene(), self._sheet
+        is_shown = (
+            sheet is not None
+            and sheet.is_sharp
+            and (sheet.scene.marked, sheet.scene.link) == (scene.marked, scene.link)
+        )
         hovered = self._number(self.hovered)
-        if hovered is not None and hovered not in marked:
-            marked.append(hovered)
-        if not marked and (self.selected_link is None or self._cache_chosen == self._chosen()):
+        marked = () if is_shown else scene.marked
+        if hovered is not None and hovered not in scene.marked:
+            marked = (*marked, hovered)
+        if not marked and (is_shown or not scene.link):
             return
-        self._paint_lines(painter, self.view, marked)
-        near = {int(end) for at in marked for end in self.picture.links[self.picture.links_of(at)].ravel()}
-        again, clip = sorted({*near, *marked}), QRectF(self.rect())
-        for _ in paint_dots(painter, self.picture, self.view, self._style, clip=clip, hidden=self.hidden, only=again):
+        scene = replace(scene, marked=marked)
+        scene.paint_marked_links(painter, self.view)
+        near, clip = scene.talked_about(), QRectF(self.rect())
+        for _ in paint_dots(painter, self.picture, self.view, self._style, clip=clip, hidden=self.hidden, only=near):
             pass
-        self._paint_rings(painter, self.view, marked)
-
-    def _paint_lines(self, painter: QPainter, view: View, marked: list[int]) -> None:
-        """The links of what is marked (of several: those between them), and the chosen one, in the accent's colour."""
-        points = view.points(self.picture.places)
-        is_trail = len(self.selected) > 1
-        painter.setPen(QPen(self._style.accent, 2.5 if is_trail else 1.5))
-        for at in marked:
-            for row in self.picture.links[self.picture.links_of(at)].tolist():
-                if is_trail and not (row[0] in marked and row[1] in marked):
-                    continue
-                painter.drawLine(QPointF(*points[row[0]].tolist()), QPointF(*points[row[1]].tolist()))
-        ends = [self._number(each) for each in self.selected_link or ()]
-        if len(ends) == 2 and ends[0] is not None and ends[1] is not None:
-            painter.setPen(QPen(self._style.accent, 3.0))
-            painter.drawLine(QPointF(*points[ends[0]].tolist()), QPointF(*points[ends[1]].tolist()))
-
-    def _paint_rings(self, painter: QPainter, view: View, marked: list[int]) -> None:
-        points, sizes = view.points(self.picture.places), radii(self.picture, view.scale)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.setPen(QPen(self._style.accent, 2.5))
-        for at in marked:
-            painter.drawEllipse(QPointF(*points[at].tolist()), float(sizes[at]) + 3, float(sizes[at]) + 3)
-
-    def _talked_about(self) -> list[int]:
-        """What is chosen, then its neighbours: their labels come before all others."""
-        marked = [at for each in sorted(self.selected) if (at := self._number(each)) is not None]
-        near = [int(end) for at in marked for end in self.picture.links[self.picture.links_of(at)].ravel()]
-        return list(dict.fromkeys([*marked, *near]))[:60]
+        paint_rings(painter, self.picture, self.view, self._style, marked)
 
     # --- events --------------------------------------------------------------------------------------------------
 
@@ -391,27 +301,13 @@ class GraphCanvas(QWidget):
 
     def node_at(self, point: QPointF) -> str:
         """The id of the node at a point of the widget; empty where there is none."""
-        if not self.picture.nodes:
-            return ""
-        delta = self.view.points(self.picture.places) - (point.x(), point.y())
-        over = np.sqrt((delta**2).sum(1)) - radii(self.picture, self.view.scale)
-        if self.hidden:
-            over[[node.kind in self.hidden for node in self.picture.nodes]] = np.inf
-        at = int(np.argmin(over))
-        return self.picture.nodes[at].id if over[at] <= _HIT_PX else ""
+        at = nearest_node(self.picture, self.view, point, hidden=self.hidden)
+        return "" if at is None else self.picture.nodes[at].id
 
     def link_at(self, point: QPointF) -> tuple[str, str] | None:
         """The ids of the ends of the link at a point; None where there is none."""
-        if not len(self.picture.links):
-            return None
-        ends = self.view.points(self.picture.places)
-        first, second = ends[self.picture.links[:, 0]], ends[self.picture.links[:, 1]]
-        along = second - first
-        square = np.maximum((along**2).sum(1), 1e-9)
-        share = np.clip((((point.x(), point.y()) - first) * along).sum(1) / square, 0, 1)
-        away = np.sqrt(((first + along * share[:, None] - (point.x(), point.y())) ** 2).sum(1))
-        at = int(np.argmin(away))
-        if away[at] > _HIT_PX:
+        at = nearest_link(self.picture, self.view, point)
+        if at is None:
             return None
         one, other = self.picture.links[at].tolist()
         return self.picture.nodes[one].id, self.picture.nodes[other].id
@@ -440,23 +336,11 @@ class GraphCanvas(QWidget):
 
     def _walk(self, dx: int, dy: int) -> None:
         """Chooses the nearest node in a direction from the selected one, or the one nearest to the middle."""
-        if not self.picture.nodes:
-            return
-        points = self.view.points(self.picture.places)
         start = self._number(next(iter(self.selected))) if len(self.selected) == 1 else None
-        if start is None:
-            middle = QRectF(self.rect()).center()
-            at = int(np.argmin(((points - (middle.x(), middle.y())) ** 2).sum(1)))
-        else:
-            delta = points - points[start]
-            ahead = delta @ np.array([dx, dy], float)
-            aside = np.abs(delta @ np.array([dy, dx], float))
-            cost = np.where(ahead > 1e-6, ahead + 2.5 * aside, np.inf)
-            at = int(np.argmin(cost))
-            if not np.isfinite(cost[at]):
-                return
-        self.node_chosen.emit(self.picture.nodes[at].id)
-        self.reveal(self.picture.nodes[at].id)
+        at = next_node(self.picture, self.view, start, QRectF(self.rect()).center(), (dx, dy))
+        if at is not None:
+            self.node_chosen.emit(self.picture.nodes[at].id)
+            self.reveal(self.picture.nodes[at].id)
 
     def _number(self, node_id: str) -> int | None:
         return self.picture.number.get(node_id) if node_id else None
@@ -474,22 +358,15 @@ class GraphCanvas(QWidget):
         self.view = view
         self._work = None
         self._pieces.stop()
-        if self._cache is not None and self._is_out_of_cache():
-            self._cache = None
+        if self._sheet is not None and not self._sheet.covers(view):
+            self._sheet = None
         if self.isVisible():
             self._rest.start(REST_MS)
         self.update()
 
-    def _is_out_of_cache(self) -> bool:
-        """Whether the pan has come to parts of the picture that were not drawn."""
-        if self.view.scale != self._cache_view.scale:
-            return False
-        dx, dy = self._margin()
-        return abs(self.view.left - self._cache_view.left) > -dx or abs(self.view.top - self._cache_view.top) > -dy
-
     def _redraw(self) -> None:
         """What is shown changed: a rough picture at once, the sharp one soon."""
-        self._cache = None
+        self._sheet = None
         self._set_view(self.view)
 
     def _on_theme(self) -> None:

@@ -162,6 +162,41 @@ def paint_dots(
     yield
 
 
+def paint_marked_links(
+    painter: QPainter,
+    picture: GraphPicture,
+    view: View,
+    style: Style,
+    *,
+    marked: Sequence[int],
+    is_trail: bool,
+) -> None:
+    """The links of some nodes in the accent's colour; of a trail, those between its nodes only."""
+    points, chosen = view.points(picture.places).tolist(), set(marked)
+    painter.setPen(QPen(style.accent, 2.5 if is_trail else 1.5))
+    for at in marked:
+        for one, other in picture.links[picture.links_of(at)].tolist():
+            if not is_trail or (one in chosen and other in chosen):
+                painter.drawLine(QPointF(*points[one]), QPointF(*points[other]))
+
+
+def paint_trail(painter: QPainter, picture: GraphPicture, view: View, style: Style, ends: Sequence[int]) -> None:
+    """One chosen link, between its two ends."""
+    if len(ends) == 2:
+        points = view.points(picture.places)
+        painter.setPen(QPen(style.accent, 3.0))
+        painter.drawLine(QPointF(*points[ends[0]].tolist()), QPointF(*points[ends[1]].tolist()))
+
+
+def paint_rings(painter: QPainter, picture: GraphPicture, view: View, style: Style, marked: Sequence[int]) -> None:
+    """A ring around each of some nodes."""
+    points, sizes = view.points(picture.places), radii(picture, view.scale)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(QPen(style.accent, 2.5))
+    for at in marked:
+        painter.drawEllipse(QPointF(*points[at].tolist()), float(sizes[at]) + 3, float(sizes[at]) + 3)
+
+
 def place_labels(
     picture: GraphPicture,
     view: View,

@@ -64,6 +64,9 @@ _PREFERENCES = re.compile(
 )
 
 
+_DEGREE = re.compile(r" (?:the )?(?:most|best|more|a lot|very much)$")
+
+
 def wikilinks(text: str) -> Iterator[Found]:
     """`[[Notes]]`, without heading and alias."""
     for match in _WIKILINKS.finditer(text):
@@ -107,6 +110,6 @@ def statements(text: str) -> Iterator[Found]:
 
 
 def _statement(match: re.Match[str], kind: str) -> Iterator[Found]:
-    label = match[1].strip(" ,\"'`")
+    label = _DEGREE.sub("", match[1].strip(" ,\"'`"))
     if 3 <= len(label) <= MAX_STATEMENT:
         yield Found(match.start(1), match.end(1), label, kind, Rank.STATEMENT)
