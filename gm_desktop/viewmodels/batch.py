@@ -90,6 +90,7 @@ class BatchViewModel(QObject):
         self.is_open = False
         self._was_cut = False
         self._batching = Latest()
+        self._telling = Latest()
         self._answering = Latest()
         self._asked: tuple[Question, tuple[str, ...]] | None = None
         self._ask_soon = QTimer(self, singleShot=True)
@@ -128,7 +129,8 @@ class BatchViewModel(QObject):
     @property
     def is_waiting(self) -> bool:
         """Whether an answer is still to come."""
-        return self._batching.is_awaited or self._answering.is_awaited or self._ask_soon.isActive()
+        awaited = (self._batching, self._answering, self._telling)
+        return any(each.is_awaited for each in awaited) or self._ask_soon.isActive()
 
     @property
     def question(self) -> Question | None:
@@ -196,7 +198,7 @@ class BatchViewModel(QObject):
         def done(queries: list[str]) -> None:
             self.set_text("\n".join([*(query[:80] for query in queries), tr("Which planet has the most moons?")]))
 
-        self._batching.take(self._host.read(job, done))
+        self._telling.take(self._host.read(job, done))
 
     def ask(self) -> None:
         """Asks all questions now."""
@@ -286,6 +288,7 @@ class BatchViewModel(QObject):
             self._ask_soon.start(FOLLOW_MS)
 
     def _on_closed(self) -> None:
+        self._telling.cancel()
         self._batching.cancel()
         self._answering.cancel()
         self._ask_soon.stop()

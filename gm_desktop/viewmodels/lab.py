@@ -69,6 +69,7 @@ class LabViewModel(QObject):
         self._latest = Latest()
         search.question_changed.connect(self.changed)
         batch.open_changed.connect(self.changed)
+        search.selection_changed.connect(self.changed)
         search.state_changed.connect(self._on_hits)
         host.store_opened.connect(self._load)
         host.store_closed.connect(self._on_closed)
@@ -100,6 +101,13 @@ class LabViewModel(QObject):
     def can_write(self) -> bool:
         """Whether something can be saved."""
         return self._search.verbs.can_write
+
+    @property
+    def can_expect(self) -> bool:
+        """Whether there is a question and a hit that it could expect."""
+        search = self._search
+        is_asked = search.question.is_askable and search.selected_hit is not None
+        return self.can_write and self.can_rank and is_asked and not self._batch.is_open
 
     @property
     def is_running(self) -> bool:

@@ -279,7 +279,7 @@ class LabPanel(QWidget):
         self.left.setVisible(bool(model.left_lines.lines))
         self.make_default.setEnabled(model.is_trial and model.can_write)
         self.reset.setEnabled(model.is_trial)
-        self.expect_hit.setEnabled(model.can_write and model.can_rank)
+        self.expect_hit.setEnabled(model.can_expect)
         self._show_profile()
 
     def _show_profile(self) -> None:

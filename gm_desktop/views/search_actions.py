@@ -132,7 +132,7 @@ def _hits(models: SearchModels, deeds: SearchDeeds) -> tuple[ActionSpec, ...]:
             tr("Expect the hit for this question"),
             "circle-check",
             "Ctrl+J",
-            lambda: can_change() and lab.can_rank,
+            lambda: lab.can_expect,
             deeds.expect_hit,
             words="judge judged evaluation",
         ),
