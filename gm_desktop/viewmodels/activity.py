@@ -84,6 +84,8 @@ class ActivityViewModel(QObject):
         self.agents: tuple[tuple[str, str], ...] = ()
         self.verbs: tuple[tuple[str, int], ...] = ()
         self._is_undoing = False
+        self._is_chosen = False
+        self._wants_newest = False
         self._listing = Latest()
         self._older = Latest()
         self._programs = Latest()
@@ -105,14 +107,17 @@ class ActivityViewModel(QObject):
     def can_undo(self) -> bool:
         """Whether the selected action can be undone now."""
         state = self.details.state
-        is_free = self._host.is_open and not self._host.read_only and not self._is_undoing
-        return is_free and isinstance(state, ActionDetails) and state.can_undo
+        is_free = self._host.is_open and not self._host.read_only and not self._is_undoing and not self._wants_newest
+        return is_free and isinstance(state, ActionDetails) and state.seq == self.selected and state.can_undo
 
     def watch(self, is_watched: bool) -> None:
         """Somebody looks at the page: programs that come and go leave nothing in the journal, so they are asked for."""
         if is_watched:
             self._watch.start()
             self._read_programs()
+            if not self._is_chosen:  # what was newest when nobody looked is of no interest now
+                self._wants_newest = True
+                self.reload()
         else:
             self._watch.stop()
 
@@ -146,11 +151,14 @@ class ActivityViewModel(QObject):
             self._set_state(Full(len(listing.lines)))
         else:
             self._set_state(self._empty(listing.entries))
-        if self.selected is None or not listing.lines:
-            self.select(listing.lines[0].seq if listing.lines else None)
+        wants_newest = self._wants_newest or not (self._is_chosen or self._watch.isActive())
+        self._wants_newest = False
+        if wants_newest or self.selected is None or not listing.lines:
+            self.select(listing.lines[0].seq if listing.lines else None, by_person=False)
         else:
             self.details.refresh()
         self.filter_changed.emit()
+        self.selection_changed.emit()  # what can be done may be another thing now
 
     def _empty(self, entries: int) -> Empty:
         if entries and self.filter.narrows:
@@ -162,6 +170,7 @@ class ActivityViewModel(QObject):
         )
 
     def _on_failed(self, error: GrayMatterError) -> None:
+        self._wants_newest = False
         self._set_state(Failed(sentence_for(error)))
 
     def _read_older(self) -> None:
@@ -191,10 +200,11 @@ class ActivityViewModel(QObject):
 
     # --- one action ------------------------------------------------------------------------------------------------
 
-    def select(self, seq: int | None) -> None:
-        """Shows one action in full."""
+    def select(self, seq: int | None, *, by_person: bool = True) -> None:
+        """Shows one action in full. What a person chose stays; while somebody looks, nothing else is shown either."""
         if seq != self.selected:
             self.selected = seq
+            self._is_chosen = by_person and seq is not None
             self.details.show(seq)
             self.selection_changed.emit()
 

@@ -54,6 +54,7 @@ class OverviewPage(Page):
     def __init__(self, viewmodel: OverviewViewModel, theme: Theme) -> None:
         super().__init__()
         self._viewmodel, self._theme = viewmodel, theme
+        self._is_awaited = False
         self._make_widgets()
         self._lay_out()
         self._wire()
@@ -175,8 +176,9 @@ class OverviewPage(Page):
         )
 
     def activate(self) -> None:
-        """Work begins at the first number."""
+        """Work begins at the first number, as soon as it is there."""
         self.tiles[0].setFocus()
+        self._is_awaited = not isinstance(self._viewmodel.state, Full)
 
     def screenshot_scenes(self) -> tuple[tuple[str, Callable[[], None]], ...]:
         """The lower half."""
@@ -208,7 +210,11 @@ class OverviewPage(Page):
             self.note.say("circle-alert", tr("The store can't be read"), state.message)
         elif not isinstance(state, Full):
             self.note.say("clock", tr("Reading the store…"))
-        self._stack.setCurrentWidget(self._area if isinstance(state, Full) else self.note)
+        is_full = isinstance(state, Full)
+        self._stack.setCurrentWidget(self._area if is_full else self.note)
+        if is_full and self._is_awaited and self.isVisible():
+            self.tiles[0].setFocus()
+        self._is_awaited = self._is_awaited and not is_full
 
     def _show_figures(self) -> None:
         found = self._viewmodel.figures

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QFont, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QFont, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
 from gm_desktop.theme import Theme
@@ -41,6 +41,13 @@ class FigureTile(QAbstractButton):
     def minimumSizeHint(self) -> QSize:
         """Narrow windows cut the name, never the digits."""
         return QSize(96, _HEIGHT)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter opens, as Space does."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.click()
+        else:
+            super().keyPressEvent(event)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Card, digits, name."""

@@ -128,6 +128,24 @@ def test_what_others_write_appears_on_top_and_what_is_selected_stays(desk: Desk)
     assert desk.details() == chosen
 
 
+def test_the_newest_action_is_shown_to_whoever_comes_to_look_and_then_stays(desk: Desk) -> None:
+    desk.write(three)
+    desk.page.hide()
+    desk.write(lambda memory: memory.remember("ops", "while nobody looked"))
+    desk.page.show()
+    assert not desk.model.can_undo  # until it is known what the newest is
+    assert desk.details().facts[-1][1] == "4"
+    assert desk.model.can_undo
+    desk.write(lambda memory: memory.remember("ops", "while somebody looked"))
+    assert desk.details().facts[-1][1] == "4"
+    desk.choose(3)
+    chosen = desk.details().seq
+    desk.page.hide()
+    desk.write(lambda memory: memory.remember("ops", "later"))
+    desk.page.show()
+    assert desk.details().seq == chosen
+
+
 def test_programs_are_listed_and_one_can_be_followed(desk: Desk) -> None:
     desk.write(three)
     lines = desk.model.writers.lines
@@ -317,6 +335,7 @@ def test_undo_is_one_key_in_the_window(open_app: App, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: len(app.glance.activity.lines.lines) == 4 and not app.glance.activity.is_waiting)
     page = app.window.pages["activity"]
     assert isinstance(page, ActivityPage)
+    qtbot.waitUntil(lambda: app.actions.action("entry.undo").isEnabled())
     QTest.keyClick(page.list, Qt.Key.Key_U)
     qtbot.waitUntil(lambda: len(app.glance.activity.lines.lines) == 5)
     assert app.glance.activity.lines.lines[0].what == "Undid: Remembered a fact"

@@ -133,7 +133,7 @@ def test_every_number_opens_a_list_of_that_many_facts(desk: Desk) -> None:
 def test_tiles_bars_and_rows_open_what_is_behind_them_by_mouse_and_keyboard(desk: Desk) -> None:
     desk.write(fill)
     desk.page.tiles[0].click()
-    QTest.keyClick(desk.page.tiles[3], Qt.Key.Key_Space)
+    QTest.keyClick(desk.page.tiles[3], Qt.Key.Key_Return)
     assert [each.facts for each in desk.opened] == [
         FactFilter(kind="content"),
         FactFilter(kind="content", unused=True),
@@ -154,7 +154,7 @@ def test_tiles_bars_and_rows_open_what_is_behind_them_by_mouse_and_keyboard(desk
         view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(int(plot.right()) - 3, int(plot.center().y()))
     )
     assert desk.opened[-1].facts == FactFilter(kind="content", weight=(0.9, None))
-    desk.page.agents.rows[0].click()
+    QTest.keyClick(desk.page.agents.rows[0], Qt.Key.Key_Enter)
     assert desk.opened[-1].facts == FactFilter(agent_id="__shared__", kind="content")
     desk.page.embedded.rows[0].click()
     assert desk.opened[-1].facts == FactFilter(without_vector=True)
