@@ -355,6 +355,9 @@ def _write_rows(connection: Connection, kind: _Kind, rows: Mapping[tuple[str, ..
         connection.exec_driver_sql(f"INSERT INTO temp.past_{kind.table}({columns}) VALUES ({marks})", made)
 
 
+_UNREVIEWED = {"verdict": "", "note": "", "reviewed_ns": None}
+
+
 def _stored(kind: _Kind, state: _State) -> dict[str, Any]:
     """The columns of a state as their table stores them."""
     values = {name: value for name, value in state.columns.items() if name in kind.columns}
@@ -363,7 +366,7 @@ def _stored(kind: _Kind, state: _State) -> dict[str, Any]:
     if "origin" in values:
         values["origin"] = canonical_json(values["origin"])
     if kind.name == "checkpoint" and state.whole:
-        values.setdefault("deleted", 0)
+        values = {"deleted": 0, **_UNREVIEWED, **values}  # the image of a saved checkpoint names no review
     return {**values, "version": state.version}
 
 
