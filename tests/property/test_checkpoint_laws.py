@@ -115,6 +115,16 @@ def test_the_journal_tells_each_action_once_and_what_is_undone_matches_undoing(
         assert {each.group_id: not each.is_undone for each in entries} == in_effect
 
 
+def test_a_verdict_does_not_show_before_its_time_on_a_checkpoint_that_came_back(template: Path) -> None:
+    with store(template) as memory:
+        saved = memory.checkpoints.save("ops", state={})
+        memory.undo(1)
+        memory.redo(2)
+        memory.checkpoints.review(saved.id, "approved", note="later")
+        with memory.at(before_seq=2) as view:
+            assert [(each.verdict, each.note, each.reviewed_ns) for each in view.checkpoints.list()] == [("", "", None)]
+
+
 def test_versions_come_back_with_the_state(template: Path) -> None:
     with store(template) as memory:
         saved = memory.checkpoints.save("ops", state={})
