@@ -9,7 +9,8 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from gm_desktop.i18n import tr
 from gm_desktop.models.paged_table import TONE_ROLE
 from gm_desktop.models.state_tree import value_text
-from gm_engine.records import JsonChange, JsonPath
+from gm_desktop.plain_text import row_text
+from gm_engine.records import JsonChange, JsonPath, JsonValue
 
 KIND, WHERE, BEFORE, AFTER = range(4)
 _KINDS = {"added": "Added", "removed": "Removed", "changed": "Changed", "moved": "Moved"}
@@ -82,5 +83,14 @@ class ChangeTable(QAbstractTableModel):
         if column == BEFORE and change.moved_from is not None:
             return tr("at {place}", place=self._path_text(change.moved_from[-1:]) or "–")
         if column == BEFORE:
-            return "" if change.kind == "added" else value_text(change.before)
-        return "" if change.kind == "removed" else value_text(change.after)
+            return "" if change.kind == "added" else _short(change.before)
+        return "" if change.kind == "removed" else _short(change.after)
+
+
+def _short(value: JsonValue) -> str:
+    """One line; a message says who said what."""
+    if isinstance(value, dict) and value.keys() == {"role", "content"}:
+        role, content = value["role"], value["content"]
+        if isinstance(role, str) and isinstance(content, str):
+            return row_text(f"{role}: {content}")
+    return value_text(value)

@@ -155,7 +155,7 @@ def test_what_changed_since_the_agents_checkpoint_before_is_one_tab_away(desk: D
     cells = [[table.data(table.index(row, column)) for column in (KIND, WHERE, BEFORE, AFTER)] for row in range(3)]
     assert cells == [
         ["Changed", "State › step", "1", "2"],
-        ["Added", "Messages › 0", "", "2 keys"],
+        ["Added", "Messages › 0", "", "user: Go"],
         ["Removed", "Metadata › branch", "main", ""],
     ]
     desk.qtbot.waitUntil(lambda: desk.model.compare.details is not None)
