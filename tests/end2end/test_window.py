@@ -193,9 +193,6 @@ def test_a_person_sees_what_changed_approves_and_takes_it_back_from_the_journal(
 
     go(window, "Activity")
     until(lambda: _presses_until(window, "u", lambda: _verdicts(window) == []), "the approval is taken back")
-    go(window, "Overview")
-    window.press("Return")
-    until(lambda: _has(window.picture("list"), "accent_soft", 560, 900), "a number opened its list")
 
 
 def test_a_person_merges_two_entities_by_keys_and_takes_it_back(window: Window) -> None:
