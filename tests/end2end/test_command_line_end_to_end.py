@@ -116,11 +116,13 @@ def test_publishing_twice_writes_nothing_the_second_time_and_gives_every_text_ba
 ) -> None:
     arguments = ("--data-dir", imported, "export", "obsidian", "--vault", tmp_path, "--json")
     first = run_process(*arguments).json
-    assert list(first)[:5] == ["vault", "written", "unchanged", "removed", "broken_links"]
+    keys = ["vault", "written", "unchanged", "removed", "broken_links"]
+    assert list(first) == [*keys, "files"]  # the table beside the notes
     assert first["written"] > 280
     assert first["broken_links"] == []
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
     second = run_process(*arguments).json
+    assert list(second) == keys
     assert (second["written"], second["unchanged"], second["removed"]) == (0, first["written"], 0)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()} == before
     texts = {fact["id"]: fact["text"] for fact in run_process("--data-dir", imported, "list", "--all", "--json").json}
