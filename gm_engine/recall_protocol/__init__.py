@@ -1,0 +1,1 @@
+"""The Recall adapter protocol, both halves: our store as a source, other sources for us."""

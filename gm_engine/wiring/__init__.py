@@ -1,0 +1,1 @@
+"""Our server in the configuration files of the programs that use it."""
