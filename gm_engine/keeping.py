@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gm_engine.clock import NS_PER_S
 from gm_engine.errors import InvalidInput, NotFound
 from gm_engine.moment import MemoryView
 from gm_engine.progress import CancelToken, Progress, no_progress
@@ -18,8 +17,6 @@ from gm_engine.store.settings import remove_setting, settings_under, write_setti
 if TYPE_CHECKING:
     from gm_engine.life.purge import Purge
 
-_SCHEDULE = "backups"
-_MOST_H = 24 * 366
 _MAX_NAME = 100
 _NOTHING: JsonValue = {"": "no value is this one"}
 
@@ -78,59 +75,43 @@ class Keeping:
         `path` is a new file or a directory; None is the store's own `backups/`. Nobody has to stop writing. Raises
         `InvalidInput` when the file exists, `DiskFull`, `StoreUnavailable` or `Cancelled`; then no file is left.
         """
-        return self._make_backup(path, scheduled=False, progress=progress, cancel=cancel)
-
-    def _make_backup(
-        self, path: Path | str | None, *, scheduled: bool, progress: Progress, cancel: CancelToken | None
-    ) -> Backup:
         from gm_engine.store.backup import make_backup
 
         target = None if path is None else Path(path)
-        return make_backup(self._kept, target, scheduled=scheduled, progress=progress, cancel=cancel or CancelToken())
+        return make_backup(self._kept, target, progress=progress, cancel=cancel or CancelToken())
 
     def backups(self) -> tuple[Backup, ...]:
-        """The backups in the store's own folder, newest first; those that cannot be read say why."""
-        from gm_engine.store.backup import backups
+        """The backups in the store's own folder and in that of the schedule, newest first; unreadable ones say why."""
+        from gm_engine.store.backup_schedule import known_backups
 
-        return backups(self._kept.data_dir)
+        return known_backups(self._kept)
 
     @property
     def backup_schedule(self) -> BackupSchedule:
-        """How often `backup_if_due` makes a backup, and how many it keeps."""
+        """How often `backup_if_due` makes a backup, where, and how many it keeps."""
+        from gm_engine.store.backup_schedule import load_schedule
+
         with self._kept.read() as connection:
-            stored: Any = settings_under(connection, _SCHEDULE).get("", {})
-        return BackupSchedule(**stored)
+            return load_schedule(connection)
 
     def set_backup_schedule(self, schedule: BackupSchedule) -> None:
         """Stores the schedule, journalled and undoable. `InvalidInput` names a bad value."""
-        if not 0 <= schedule.every_h <= _MOST_H:
-            raise InvalidInput(f"every_h must be between 0 and {_MOST_H}, not {schedule.every_h}", field="every_h")
-        if schedule.kept < 1:
-            raise InvalidInput("At least one backup must be kept.", field="kept")
-        if schedule == self.backup_schedule:
-            return
-        with self._kept.write("settings", origin=self._keeper) as tx:
-            write_setting(tx, _SCHEDULE, {"every_h": schedule.every_h, "kept": schedule.kept})
+        from gm_engine.store.backup_schedule import checked, save_schedule
+
+        wanted = checked(schedule, self._kept.data_dir)
+        if wanted != self.backup_schedule:
+            with self._kept.write("settings", origin=self._keeper) as tx:
+                save_schedule(tx, wanted)
 
     def backup_if_due(self, *, progress: Progress = no_progress, cancel: CancelToken | None = None) -> Backup | None:
         """Makes a backup when the schedule asks for one, and removes scheduled ones that are too many.
 
-        Backups that a person made are never removed. Returns None when nothing is due.
+        Backups that a person made, and those of other stores, are never removed. Returns None when nothing is due.
+        Raises `StoreUnavailable` when the schedule's folder is not there, and what `backup` raises.
         """
-        from gm_engine.store.backup import forget_leftovers, remove_backup
+        from gm_engine.store.backup_schedule import back_up_if_due
 
-        schedule = self.backup_schedule
-        if schedule.every_h == 0:
-            return None
-        made = [backup for backup in self.backups() if not backup.problem]
-        due_ns = max((backup.made_ns for backup in made), default=0) + schedule.every_h * 3600 * NS_PER_S
-        if made and self._kept.clock.now_ns() < due_ns:
-            return None
-        forget_leftovers(self._kept.data_dir)
-        backup = self._make_backup(None, scheduled=True, progress=progress, cancel=cancel)
-        for old in [found for found in (backup, *made) if found.scheduled][schedule.kept :]:
-            remove_backup(old)
-        return backup
+        return back_up_if_due(self._kept, progress=progress, cancel=cancel or CancelToken())
 
     def purge(
         self,

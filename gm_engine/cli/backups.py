@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,20 +17,24 @@ from gm_engine.records import Backup, BackupSchedule, JsonValue
 
 @click.command()
 @click.argument("path", required=False, type=click.Path(path_type=Path))
-@click.option("--list", "listing", is_flag=True, help="Only list the backups in the store's own folder.")
+@click.option("--list", "listing", is_flag=True, help="Only list the backups in the store's and the schedule's folder.")
 @click.option("--if-due", is_flag=True, help="Only when the schedule asks for one; removes old scheduled ones.")
 @click.option("--every", "every_h", type=int, metavar="HOURS", help="Set the schedule: so many hours apart; 0 is off.")
 @click.option("--keep", "kept", type=int, metavar="N", help="Set how many scheduled backups stay.")
+@click.option("--folder", metavar="DIR", help='Set where scheduled backups go; "" is the store\'s own folder.')
 @shared_options
-def backup(path: Path | None, *, listing: bool, if_due: bool, every_h: int | None, kept: int | None) -> None:
+def backup(
+    path: Path | None, *, listing: bool, if_due: bool, every_h: int | None, kept: int | None, folder: str | None
+) -> None:
     """Copy the store to the new file or directory PATH, or to its own folder `backups`.
 
-    Nobody has to stop writing meanwhile. With --every or --keep, only the schedule is set.
+    Nobody has to stop writing meanwhile. With --every, --keep or --folder, only the schedule is set.
     """
     if path is not None and (listing or if_due):
-        raise click.UsageError("--list and --if-due look at the store's own folder only.", click.get_current_context())
-    if every_h is not None or kept is not None:
-        _set_schedule(every_h, kept)
+        raise click.UsageError("--list and --if-due take no PATH.", click.get_current_context())
+    changes: dict[str, Any] = {"every_h": every_h, "kept": kept, "folder": folder and str(Path(folder).absolute())}
+    if changes := {name: value for name, value in changes.items() if value is not None}:
+        _set_schedule(changes)
         return
     session = current()
     if listing:
@@ -45,22 +51,20 @@ def backup(path: Path | None, *, listing: bool, if_due: bool, every_h: int | Non
         session.answer(backup_payload(made), [f"made {_line(made)}"])
 
 
-def _set_schedule(every_h: int | None, kept: int | None) -> None:
+def _set_schedule(changes: Mapping[str, Any]) -> None:
     with current().writing() as memory:
+        memory.set_backup_schedule(replace(memory.backup_schedule, **changes))
         schedule = memory.backup_schedule
-        schedule = replace(
-            schedule,
-            every_h=schedule.every_h if every_h is None else every_h,
-            kept=schedule.kept if kept is None else kept,
-        )
-        memory.set_backup_schedule(schedule)
-    current().answer({"every_h": schedule.every_h, "kept": schedule.kept}, [_schedule_line(schedule)])
+    current().answer(
+        {"every_h": schedule.every_h, "kept": schedule.kept, "folder": schedule.folder}, [_schedule_line(schedule)]
+    )
 
 
 def _schedule_line(schedule: BackupSchedule) -> str:
     if schedule.every_h == 0:
         return "no scheduled backups"
-    return f"a backup every {schedule.every_h} hours, the newest {schedule.kept} of them are kept"
+    where = f" in {plain(schedule.folder)}" if schedule.folder else ""
+    return f"a backup every {schedule.every_h} hours{where}, the newest {schedule.kept} of them are kept"
 
 
 def _line(made: Backup) -> str:

@@ -111,15 +111,25 @@ def _vectors(data_dir: Path) -> Finding:
 
 
 def _backups(data_dir: Path) -> Finding:
-    from gm_engine.store.backup import backups
+    from gm_engine.store.backup_schedule import due_ns, known_backups, load_schedule
 
-    found = backups(data_dir)
+    name, clock = "backups", SystemClock()
+    try:
+        with Ledger.open(data_dir, clock=clock, read_only=True) as ledger, ledger.read() as connection:
+            found, schedule = known_backups(ledger), load_schedule(connection)
+    except GrayMatterError as error:
+        return Finding(name, Verdict.BROKEN, error.message)
     unreadable = [backup for backup in found if backup.problem]
     if unreadable:
-        return Finding("backups", Verdict.NOTICE, "; ".join(backup.problem.rstrip(".") for backup in unreadable[:3]))
-    if not found:
-        return Finding("backups", Verdict.SOUND, "there is no backup in the store's own folder")
-    return Finding("backups", Verdict.SOUND, f"{len(found):,} backups, the newest of {format_ns(found[0].made_ns)}")
+        return Finding(name, Verdict.NOTICE, "; ".join(backup.problem.rstrip(".") for backup in unreadable[:3]))
+    state = "there is no backup in the store's own folder"
+    if found:
+        state = f"{len(found):,} backups, the newest of {format_ns(found[0].made_ns)}"
+    now_ns = clock.now_ns()
+    due = due_ns(schedule, found, now_ns)
+    if due is not None and due <= now_ns:
+        return Finding(name, Verdict.NOTICE, f"{state}; the schedule asks for one, every {schedule.every_h} hours")
+    return Finding(name, Verdict.SOUND, state)
 
 
 def _model(data_dir: Path) -> Finding:

@@ -18,6 +18,7 @@ from gm_engine.progress import CancelToken, Progress
 from gm_engine.records import Origin, PurgeReport
 from gm_engine.store import clients
 from gm_engine.store.backup import FOLDER, make_again, read_manifest, restore_backup
+from gm_engine.store.backup_schedule import known_backups, load_schedule
 from gm_engine.store.database import LEDGER_NAME, Ledger
 from gm_engine.store.facts import check_text
 from gm_engine.store.purge import Needle, Removed, clear_pending, pending, purge_rows, still_in
@@ -124,18 +125,24 @@ class Purge:
 
     def _backups(self, needle: Needle) -> Iterator[str]:
         """Rewrites the backups that hold the text; those that cannot be read are named as incomplete."""
-        folder = self._ledger.data_dir / FOLDER
-        files = sorted(path for path in folder.glob("*") if path.suffix in (".zip", ".sqlite"))
+        own = self._ledger.data_dir / FOLDER
+        files = sorted(path for path in own.glob("*") if path.suffix in (".zip", ".sqlite"))
+        files += [Path(backup.path) for backup in known_backups(self._ledger, elsewhere_only=True)]
         for done, path in enumerate(files):
             self._progress(done, len(files), "Rewriting backups")
             try:
-                with _work_folder(folder) as work:
+                with _work_folder(own) as work:
                     changed = self._zip(path, needle, work) if path.suffix == ".zip" else self._copy(path, needle, work)
             except (GrayMatterError, OSError) as error:
-                self._incomplete.append(f"{FOLDER}/{path.name} may still hold the text; it could not be read: {error}")
+                name = f"{FOLDER}/{path.name}" if path.parent == own else str(path)
+                self._incomplete.append(f"{name} may still hold the text; it could not be read: {error}")
                 continue
             if changed:
                 yield str(path)
+        with self._ledger.read() as connection:
+            elsewhere = load_schedule(connection).folder
+        if elsewhere and not Path(elsewhere).is_dir():
+            self._incomplete.append(f"The backups in {elsewhere} may still hold the text: the folder is not there.")
 
     def _zip(self, path: Path, needle: Needle, work: Path) -> bool:
         manifest = read_manifest(path)
@@ -175,7 +182,7 @@ class Purge:
 def _work_folder(folder: Path) -> Iterator[Path]:
     work = folder / _WORK_FOLDER
     shutil.rmtree(work, ignore_errors=True)
-    work.mkdir()
+    work.mkdir(parents=True)
     try:
         yield work
     finally:

@@ -25,10 +25,14 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class BackupSchedule:
-    """How often a program that has the store open makes a backup (0 = never), and how many such backups stay."""
+    """How often a program that has the store open makes a backup (0 = never), and how many such backups stay.
+
+    They go to `folder`, an absolute path; "" is the store's own `backups/`.
+    """
 
     every_h: int = 0
     kept: int = 7
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)

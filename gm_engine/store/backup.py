@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
 
+from sqlalchemy import Connection
+
 from gm_engine.clock import format_ns, parse_rfc3339
 from gm_engine.errors import (
     BackupDamaged,
@@ -48,6 +50,9 @@ _COUNTS = (
     "SELECT (SELECT count(*) FROM facts), (SELECT count(*) FROM checkpoints WHERE deleted = 0),"
     " (SELECT count(*) FROM entities), (SELECT count(*) FROM edges)"
 )
+# The id of the first journal entry: no purge touches it, and copies of one store share it.
+_STORE = "SELECT coalesce((SELECT group_id FROM journal ORDER BY seq LIMIT 1), '')"
+_OWN_NAMES = "graymatter-*.zip"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,7 @@ class Manifest:
     schema: int
     counts: Counts
     scheduled: bool
+    store: str
     sha256: str
     size_bytes: int
 
@@ -146,7 +152,8 @@ def _describe(copy: Path, *, made_ns: int, scheduled: bool) -> Manifest:
         counts = Counts(*raw.execute(_COUNTS).fetchone())
         seq = int(raw.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()[0])
         schema = int(raw.execute("PRAGMA user_version").fetchone()[0])
-    return Manifest(made_ns, seq, schema, counts, scheduled, "", copy.stat().st_size)
+        store = str(raw.execute(_STORE).fetchone()[0])
+    return Manifest(made_ns, seq, schema, counts, scheduled, store, "", copy.stat().st_size)
 
 
 def pack(copy: Path, target: Path, manifest: Manifest, *, progress: Progress, cancel: CancelToken) -> None:
@@ -185,6 +192,7 @@ def _manifest_json(manifest: Manifest, sha256: str, size_bytes: int) -> str:
         "schema": manifest.schema,
         "seq": manifest.seq,
         "scheduled": manifest.scheduled,
+        "store": manifest.store,
         "counts": {
             "facts": manifest.counts.facts,
             "checkpoints": manifest.counts.checkpoints,
@@ -290,6 +298,7 @@ def _manifest(archive: zipfile.ZipFile, path: Path) -> Manifest:
             schema=int(content["schema"]),
             counts=counts,
             scheduled=content.get("scheduled") is True,
+            store=str(content.get("store", "")),
             sha256=str(file["sha256"]),
             size_bytes=int(file["size_bytes"]),
         )
@@ -303,12 +312,22 @@ def _manifest(archive: zipfile.ZipFile, path: Path) -> Manifest:
     return manifest
 
 
-def backups(data_dir: Path) -> tuple[Backup, ...]:
-    """The backups in the store's own folder, newest first; those that cannot be read say why."""
+def store_name(connection: Connection) -> str:
+    """What the backups of one store have in common; empty while nothing was written to it."""
+    return str(connection.exec_driver_sql(_STORE).scalar_one())
+
+
+def backups_in(folder: Path, *, of_store: str | None = None) -> tuple[Backup, ...]:
+    """The backups in a folder, newest first; those that cannot be read say why.
+
+    With `of_store` the folder is somebody's own: only files with a name of ours count, and no other store's.
+    """
     found = []
-    for path in sorted((data_dir / FOLDER).glob("*.zip")):
+    for path in sorted(folder.glob("*.zip" if of_store is None else _OWN_NAMES)):
         try:
-            found.append(_backup(path, read_manifest(path)))
+            manifest = read_manifest(path)
+            if of_store is None or manifest.store == of_store:
+                found.append(_backup(path, manifest))
         except GrayMatterError as error:
             size = path.stat().st_size if path.is_file() else 0
             found.append(Backup(str(path), 0, size, 0, Counts(), scheduled=False, problem=error.message))
@@ -352,8 +371,8 @@ def _file_errors(path: Path) -> Iterator[None]:
         raise StoreUnavailable(f"{path} cannot be written: {error.strerror or error}.", path=str(path)) from error
 
 
-def forget_leftovers(data_dir: Path) -> None:
-    """Removes what a killed backup left behind."""
-    for path in (data_dir / FOLDER).glob(".*.zip.*"):
+def forget_leftovers(folder: Path) -> None:
+    """Removes what a killed backup left behind in a folder."""
+    for path in folder.glob(f".{_OWN_NAMES}.*"):
         with suppress(OSError):
             path.unlink()

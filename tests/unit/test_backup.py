@@ -22,9 +22,11 @@ from gm_engine import (
     Memory,
     NotFound,
     StoreTooNew,
+    StoreUnavailable,
     restore_backup,
     verify_backup,
 )
+from gm_engine.doctor import Finding, Verdict, examine
 from gm_engine.store.backup import FOLDER, MANIFEST_NAME
 from gm_engine.store.database import LEDGER_NAME
 from tests.fakes.clock import FrozenClock
@@ -207,7 +209,79 @@ def test_scheduled_backups_come_when_due_and_old_ones_go(tmp_path: Path) -> None
         assert all(backup is not None and backup.scheduled for backup in made)
 
 
-@pytest.mark.parametrize("schedule", [BackupSchedule(-1), BackupSchedule(10**6), BackupSchedule(1, 0)])
+def test_scheduled_backups_go_to_a_folder_of_ones_own_and_spare_what_is_not_theirs(tmp_path: Path) -> None:
+    clock, folder = FrozenClock(), tmp_path / "stick"
+    folder.mkdir()
+    (folder / "holiday.zip").write_bytes(b"PK not really")
+    schedule = BackupSchedule(every_h=24, kept=1, folder=str(folder))
+    with open_store(tmp_path / "store", clock) as memory, open_store(tmp_path / "other", clock) as other:
+        for store in (memory, other):
+            store.remember("scout", "One.")
+            store.set_backup_schedule(schedule)
+        theirs = other.backup_if_due()
+        first = memory.backup_if_due()
+        assert theirs is not None
+        assert first is not None
+        assert memory.backups() == (first,)
+        clock.advance(25 * 3600)
+        second = memory.backup_if_due()
+        assert memory.backups() == (second,)
+        assert second is not None
+        assert {path.name for path in folder.iterdir()} == {
+            "holiday.zip",
+            Path(theirs.path).name,
+            Path(second.path).name,
+        }
+        assert not (memory.data_dir / FOLDER).exists()
+
+
+def test_a_backup_folder_that_is_away_is_said_and_not_made(tmp_path: Path) -> None:
+    folder = tmp_path / "stick"
+    folder.mkdir()
+    with open_store(tmp_path / "store") as memory:
+        memory.set_backup_schedule(BackupSchedule(every_h=1, folder=str(folder)))
+        folder.rmdir()
+        with pytest.raises(StoreUnavailable, match="not there"):
+            memory.backup_if_due()
+        assert not folder.exists()
+
+
+def test_the_own_folder_by_its_path_is_the_own_folder(memory: Memory) -> None:
+    memory.backup()
+    memory.set_backup_schedule(BackupSchedule(1, 1, str(memory.data_dir / FOLDER)))
+    assert memory.backup_schedule == BackupSchedule(1, 1)
+
+
+def test_a_backup_from_the_future_does_not_put_off_the_next_one(tmp_path: Path) -> None:
+    clock = FrozenClock()
+    with open_store(tmp_path / "store", clock) as memory:
+        memory.set_backup_schedule(BackupSchedule(every_h=24))
+        clock.advance(1000 * 3600)
+        memory.backup()
+        clock.advance(-1000 * 3600)
+        assert memory.backup_if_due() is not None
+
+
+def test_the_doctor_says_that_a_scheduled_backup_is_due(memory: Memory) -> None:
+    def finding() -> Finding:
+        return next(found for found in examine(memory.data_dir) if found.check == "backups")
+
+    assert finding().verdict is Verdict.SOUND
+    memory.set_backup_schedule(BackupSchedule(every_h=24))
+    assert finding().verdict is Verdict.NOTICE
+    assert "the schedule asks for one, every 24 hours" in finding().detail
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        BackupSchedule(-1),
+        BackupSchedule(10**6),
+        BackupSchedule(1, 0),
+        BackupSchedule(1, 1, "relative"),
+        BackupSchedule(1, 1, "/no such folder"),
+    ],
+)
 def test_a_senseless_schedule_is_refused(memory: Memory, schedule: BackupSchedule) -> None:
     with pytest.raises(InvalidInput):
         memory.set_backup_schedule(schedule)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gm_engine import (
+    BackupSchedule,
     BlockedValue,
     Cancelled,
     CancelToken,
@@ -190,6 +191,33 @@ def test_backups_are_rewritten_without_the_text_and_stay_sound(memory: Memory, t
     assert verify_backup(Path(without.path)) == without
     assert holders(tmp_path, "Xyzzy-4711") == ["elsewhere.zip"]
     assert Path(elsewhere.path).exists()
+
+
+def test_backups_in_the_folder_of_the_schedule_are_rewritten_too(memory: Memory, tmp_path: Path) -> None:
+    stick = tmp_path / "stick"
+    stick.mkdir()
+    memory.set_backup_schedule(BackupSchedule(1, 1, str(stick)))
+    memory.remember("scout", SECRET)
+    made = memory.backup_if_due()
+    assert made is not None
+    assert holders(stick, "Xyzzy-4711")
+    report = memory.purge(SECRET)
+    assert (report.backups, report.incomplete) == ((made.path,), ())
+    assert holders(tmp_path, "Xyzzy-4711") == []
+    assert verify_backup(Path(made.path)).counts.facts == 1
+
+
+def test_a_folder_of_backups_that_is_away_leaves_the_purge_incomplete(memory: Memory, tmp_path: Path) -> None:
+    stick = tmp_path / "stick"
+    stick.mkdir()
+    memory.set_backup_schedule(BackupSchedule(1, 1, str(stick)))
+    memory.remember("scout", SECRET)
+    stick.rmdir()
+    assert memory.purge(SECRET).incomplete == (
+        f"The backups in {stick} may still hold the text: the folder is not there.",
+    )
+    stick.mkdir()
+    assert memory.purge(SECRET).incomplete == ()
 
 
 def test_a_copy_from_before_a_new_schema_is_deleted_when_it_holds_the_text(memory: Memory) -> None:
