@@ -28,14 +28,15 @@ from gm_desktop.store_opener import Opener, open_memory
 from gm_desktop.theme import Mode, Theme
 from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
+from gm_desktop.viewmodels import inbox_subjects
 from gm_desktop.viewmodels.agent_eye import AgentEyeViewModel
 from gm_desktop.viewmodels.batch import BatchViewModel
 from gm_desktop.viewmodels.checkpoints import CheckpointsViewModel
-from gm_desktop.viewmodels.consolidate import ConsolidateViewModel
 from gm_desktop.viewmodels.cycles import CyclesViewModel
 from gm_desktop.viewmodels.fact_verbs import FactVerbs
 from gm_desktop.viewmodels.graph import GraphViewModel
 from gm_desktop.viewmodels.graph_verbs import GraphVerbs
+from gm_desktop.viewmodels.inbox import InboxViewModel
 from gm_desktop.viewmodels.lab import LabViewModel
 from gm_desktop.viewmodels.memory import MemoryViewModel
 from gm_desktop.viewmodels.publish import PublishViewModel
@@ -137,7 +138,9 @@ class App(QObject):
             LabViewModel(self.host, self.searching, batch, undo=self.undo, notices=self.notices, parent=self),
         )
         self.checkpoints = CheckpointsViewModel(self.host, self.undo, self.notices, clock, self)
-        self.consolidating = ConsolidateViewModel(self.host, self.undo, self.notices, clock, self)
+        self.consolidating = InboxViewModel(
+            self.host, self.undo, self.notices, clock, self, subject=inbox_subjects.consolidation()
+        )
         self.cycles = CyclesViewModel(self.host, self.undo, self.notices, self)
         graph_verbs = GraphVerbs(self.host, self.undo, self.notices, self)
         self.graph = GraphViewModel(self.host, graph_verbs, self.notices, clock, self)
@@ -147,7 +150,7 @@ class App(QObject):
             self.publishing,
             VaultPlanViewModel(self.host, self.publishing, self),
             VaultWatch(self.host, self.publishing, self.undo, self),
-            ConsolidateViewModel(self.host, self.undo, self.notices, clock, self, source="vault"),
+            InboxViewModel(self.host, self.undo, self.notices, clock, self, subject=inbox_subjects.vault_edits()),
         )
 
     def _build_pages(self) -> None:

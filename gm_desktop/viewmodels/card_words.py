@@ -189,8 +189,7 @@ def vault_sentence(proposal: Proposal) -> str:
     label = row_text(str(proposal.details.get("confidence") or ""), 40)
     if proposal.details.get("conflict"):
         return tr("Edited in the vault while the store changed too. Accept keeps the vault's side: {note}", note=note)
-    kind = "unpin" if proposal.kind == "pin" and not proposal.details.get("pinned") else proposal.kind
-    return tr(_IN_VAULT.get(kind, "It was changed in the vault: {note}"), note=note, label=label)
+    return tr(_IN_VAULT.get(_kind_of(proposal), "It was changed in the vault: {note}"), note=note, label=label)
 
 
 def _without_dash(words: Sequence[str]) -> str:
@@ -258,7 +257,18 @@ def draft_of(card: Card, result: str) -> Draft:
     return Draft(added, tuple(removed), _cautions(lost_and_invented({fact.id: fact.text for fact in facts}, result)))
 
 
-def accepted_sentence(card: Card) -> str:
+_DONE = {
+    "write": "Wrote “{what}”",
+    "revise": "Revised to “{what}”",
+    "retire": "Retired “{what}”",
+    "label": "Labelled “{what}”",
+    "pin": "Pinned “{what}”",
+    "unpin": "Unpinned “{what}”",
+    "link": "Linked two entities by “{what}”",
+}
+
+
+def accepted_sentence(card: Card, proposal: Proposal) -> str:
     """What was done, in the past tense, for the undo step."""
     count = len(card.goes) + card.more
     match card.kind:
@@ -270,8 +280,14 @@ def accepted_sentence(card: Card) -> str:
             return tr("Accepted a summary of {count} facts", count=number(count))
         case "prune":
             return tr_count("Let {count} faded fact go", "Let {count} faded facts go", count)
-        case _:
-            return tr("Accepted a proposal")
+    first = card.goes[0].text if card.goes else ""
+    text = proposal.text or (card.stays.text if card.stays is not None else first)
+    return tr(_DONE[_kind_of(proposal)], what=row_text(text, 60))
+
+
+def _kind_of(proposal: Proposal) -> str:
+    """The kind of a proposal, taking a pin off told from putting one on."""
+    return "unpin" if proposal.kind == "pin" and not proposal.details.get("pinned") else proposal.kind
 
 
 def cycle_sentence(report: CycleReport) -> str:

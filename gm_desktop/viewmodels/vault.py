@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import SignalInstance
 
-from gm_desktop.viewmodels.consolidate import ConsolidateViewModel
+from gm_desktop.viewmodels.inbox import InboxViewModel
 from gm_desktop.viewmodels.publish import PublishViewModel
 from gm_desktop.viewmodels.vault_plan import VaultPlanViewModel
 from gm_desktop.viewmodels.vault_watch import VaultWatch
@@ -19,7 +19,7 @@ class VaultModels:
     publishing: PublishViewModel
     plan: VaultPlanViewModel
     watch: VaultWatch
-    cards: ConsolidateViewModel
+    cards: InboxViewModel
 
     def signals(self) -> tuple[SignalInstance, ...]:
         """What may change which actions are possible."""

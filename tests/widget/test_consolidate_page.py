@@ -21,8 +21,9 @@ from gm_desktop.notices import Notice, Notices
 from gm_desktop.theme import Theme
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.card_words import card_of, cycle_sentence, draft_of
-from gm_desktop.viewmodels.consolidate import CardUnread, ConsolidateViewModel, NoCard
 from gm_desktop.viewmodels.cycles import CyclesViewModel
+from gm_desktop.viewmodels.inbox import CardUnread, InboxViewModel, NoCard
+from gm_desktop.viewmodels.inbox_subjects import consolidation
 from gm_desktop.viewmodels.states import Empty, Full, Loading
 from gm_desktop.views.consolidate import ConsolidatePage
 from gm_engine import (
@@ -57,7 +58,7 @@ class Desk:
 
     host: EngineHost
     undo: UndoController
-    model: ConsolidateViewModel
+    model: InboxViewModel
     cycles: CyclesViewModel
     page: ConsolidatePage
     frame: PageFrame
@@ -85,8 +86,8 @@ class Desk:
 
     def press(self, key: Qt.Key) -> None:
         """A key in the list, and whatever it sets off."""
-        self.page.list.setFocus()
-        QTest.keyClick(self.page.list, key)
+        self.page.inbox.list.setFocus()
+        QTest.keyClick(self.page.inbox.list, key)
         self.settle()
 
     def card(self) -> Card:
@@ -119,7 +120,7 @@ class Desk:
 @pytest.fixture
 def desk(qtbot: QtBot, open_host: EngineHost, undo: UndoController, notices: Notices, theme: Theme, asked: Ask) -> Desk:
     clock = FrozenClock()
-    model = ConsolidateViewModel(open_host, undo, notices, clock)
+    model = InboxViewModel(open_host, undo, notices, clock, subject=consolidation())
     cycles = CyclesViewModel(open_host, undo, notices)
     page = ConsolidatePage(model, cycles, theme)
     frame = PageFrame(page)
@@ -155,7 +156,7 @@ def full(desk: Desk) -> Desk:
 def test_an_empty_inbox_says_what_fills_it(desk: Desk) -> None:
     assert isinstance(desk.model.state, Empty)
     assert desk.page.go.isVisible()
-    assert not desk.page.card.isVisible()
+    assert not desk.page.inbox.card.isVisible()
 
 
 def test_a_dry_run_says_what_a_cycle_would_do_and_can_be_carried_out(desk: Desk) -> None:
@@ -200,7 +201,7 @@ def test_right_accepts_left_rejects_down_puts_off_and_each_is_undone(full: Desk)
 def test_x_turns_a_card_down_for_good(full: Desk) -> None:
     full.press(Qt.Key.Key_X)
     assert full.states() == {"never": 1, "open": 2}
-    assert full.page.list.hasFocus()
+    assert full.page.inbox.list.hasFocus()
 
 
 def test_j_and_k_look_at_other_cards_and_decide_nothing(full: Desk) -> None:
@@ -214,37 +215,37 @@ def test_j_and_k_look_at_other_cards_and_decide_nothing(full: Desk) -> None:
 def test_an_own_text_replaces_both_facts_and_names_what_it_loses(full: Desk) -> None:
     card = full.choose("contradiction")
     full.press(Qt.Key.Key_E)
-    assert full.page.card.editor.isVisible()
-    assert full.page.card.editor.hasFocus()
-    full.page.card.editor.setPlainText("Feature flags of Orion are removed.")
-    full.qtbot.waitUntil(lambda: "In none of the facts: Orion" in full.page.card.cautions.texts)
-    assert "A negation is lost: not" in full.page.card.cautions.texts
-    QTest.keyClick(full.page.card.editor, Qt.Key.Key_Right)
+    assert full.page.inbox.card.editor.isVisible()
+    assert full.page.inbox.card.editor.hasFocus()
+    full.page.inbox.card.editor.setPlainText("Feature flags of Orion are removed.")
+    full.qtbot.waitUntil(lambda: "In none of the facts: Orion" in full.page.inbox.card.cautions.texts)
+    assert "A negation is lost: not" in full.page.inbox.card.cautions.texts
+    QTest.keyClick(full.page.inbox.card.editor, Qt.Key.Key_Right)
     full.settle()
     assert full.states() == {"open": 3}, "arrow keys in the editor move its cursor"
-    QTest.keyClick(full.page.card.editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(full.page.inbox.card.editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     full.settle()
     replacement = full.fact(card.goes[0].id).superseded_by
     assert full.fact(replacement).text == "Feature flags of Orion are removed."
-    assert full.page.list.hasFocus()
+    assert full.page.inbox.list.hasFocus()
 
 
 def test_escape_leaves_the_own_text_and_decides_nothing(full: Desk) -> None:
     full.press(Qt.Key.Key_E)
-    full.page.card.editor.setPlainText("Something else")
-    QTest.keyClick(full.page.card.editor, Qt.Key.Key_Escape)
+    full.page.inbox.card.editor.setPlainText("Something else")
+    QTest.keyClick(full.page.inbox.card.editor, Qt.Key.Key_Escape)
     full.settle()
-    assert not full.page.card.editor.isVisible()
+    assert not full.page.inbox.card.editor.isVisible()
     assert full.states() == {"open": 3}
     full.press(Qt.Key.Key_E)
-    assert full.page.card.editor.raw_text() == full.card().result
+    assert full.page.inbox.card.editor.raw_text() == full.card().result
 
 
 def test_another_fact_can_be_kept(full: Desk) -> None:
     card = full.choose("contradiction")
     kept, gone = card.goes[0], card.stays
     assert gone is not None
-    full.page.card.keep_wanted.emit(kept.id)
+    full.page.inbox.card.keep_wanted.emit(kept.id)
     full.settle()
     assert full.fact(gone.id).superseded_by == kept.id
 
@@ -256,8 +257,8 @@ def test_all_exact_duplicates_are_merged_at_once(full: Desk) -> None:
         memory.consolidate("ops")
 
     full.write(more)
-    assert full.page.exact.isVisible()
-    full.page.exact.click()
+    assert full.page.inbox.bulk.isVisible()
+    full.page.inbox.bulk.click()
     full.settle()
     assert "exact_duplicate" not in full.kinds()
     assert full.undo.undo_text == "Merged 2 exact duplicates"
@@ -267,8 +268,8 @@ def test_a_fact_that_changes_on_screen_makes_the_card_stale(full: Desk, told: li
     card = full.card()
     full.write(lambda memory: memory.pin("ops", [card.goes[0].id]))
     assert full.card().stale
-    assert full.page.card.stale.isVisible()
-    assert not full.page.card.accept.isEnabled()
+    assert full.page.inbox.card.stale.isVisible()
+    assert not full.page.inbox.card.accept.isEnabled()
     full.press(Qt.Key.Key_Right)
     assert full.states() == {"open": 3}
     assert [notice for notice in told if notice.level == "error"] == []
@@ -290,14 +291,14 @@ def test_a_fact_that_changed_a_moment_before_is_not_merged(full: Desk, told: lis
 
 def test_cards_that_were_put_off_wait_in_their_pile(full: Desk) -> None:
     full.press(Qt.Key.Key_Down)
-    assert full.page.put_off.isVisible()
-    full.page.put_off.click()
+    assert full.page.inbox.put_off.isVisible()
+    full.page.inbox.put_off.click()
     full.settle()
     assert full.kinds() == ["exact_duplicate"]
-    assert full.page.card.later.text() == "Bring back"
+    assert full.page.inbox.card.later.text() == "Bring back"
     full.press(Qt.Key.Key_Down)
     assert isinstance(full.model.state, Empty)
-    full.page.put_off.click()
+    full.page.inbox.put_off.click()
     full.settle()
     assert len(full.kinds()) == 3
 
@@ -332,12 +333,12 @@ def test_past_cycles_are_listed_and_taken_back(full: Desk) -> None:
 
 
 def test_keys_in_the_box_of_agents_stay_there(full: Desk) -> None:
-    full.page.agent.setFocus()
+    full.page.inbox.group.setFocus()
     event = QKeyEvent(QEvent.Type.ShortcutOverride, Qt.Key.Key_Right, Qt.KeyboardModifier.NoModifier)
     event.ignore()
-    QApplication.sendEvent(full.page.agent, event)
+    QApplication.sendEvent(full.page.inbox.group, event)
     assert event.isAccepted()
-    QTest.keyClick(full.page.agent, Qt.Key.Key_Right)
+    QTest.keyClick(full.page.inbox.group, Qt.Key.Key_Right)
     full.settle()
     assert full.states() == {"open": 3}
 
@@ -363,7 +364,7 @@ def test_a_card_that_is_gone_is_said_to_be_gone(full: Desk) -> None:
     full.model.select("nobody")
     full.settle()
     assert isinstance(full.model.card, CardUnread)
-    assert full.page.trouble.isVisible()
+    assert full.page.inbox.trouble.isVisible()
 
 
 @pytest.mark.parametrize(
@@ -377,7 +378,7 @@ def test_hostile_texts_are_shown_as_they_are(desk: Desk, text: str) -> None:
 
     desk.write(fill)
     assert isinstance(desk.model.state, Full)
-    shown = desk.page.card.kept.pane.raw_text()
+    shown = desk.page.inbox.card.kept.pane.raw_text()
     assert shown.startswith(text[:3])
     desk.press(Qt.Key.Key_Right)
     assert desk.states() == {"accepted": 1}

@@ -80,10 +80,10 @@ def test_an_edit_in_the_vault_is_accepted_with_one_key_and_undone(
     qtbot.waitUntil(lambda: len(cards.cards.lines) == 1 and not cards.is_waiting, timeout=WAIT_MS)
     assert "Inbox (1)" in page.tabs.tabText(2)
     page.tabs.setCurrentWidget(page.inbox)
-    page.inbox.list.setFocus()
+    page.inbox.cards.list.setFocus()
     qtbot.waitUntil(lambda: cards.can_accept)
     open_app.actions.refresh()
-    QTest.keyClick(page.inbox.list, Qt.Key.Key_Right)
+    QTest.keyClick(page.inbox.cards.list, Qt.Key.Key_Right)
     qtbot.waitUntil(lambda: not cards.cards.lines and not cards.is_waiting, timeout=WAIT_MS)
     answers: list[tuple[str, ...]] = []
 

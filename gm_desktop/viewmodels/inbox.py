@@ -1,10 +1,12 @@
-"""The Consolidate page without widgets: what waits for a decision, one card at a time, and cycles."""
+"""An inbox without widgets: what waits for a decision, one card at a time, by keyboard or many at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -49,18 +51,40 @@ CardState = NoCard | CardUnread | Card
 
 
 @dataclass(frozen=True, slots=True)
+class InboxSubject:
+    """What an inbox is about.
+
+    `sources` are those of its cards (None: all). Cards are filtered by `group_of` (an agent, a client); `groups` names
+    those that are listed even without a card. `in_bulk` says which cards one step may accept together, `bulk_title`
+    what that step is called for a count, `bulk_said` what it says afterwards.
+    """
+
+    sources: tuple[ProposalSource, ...] | None
+    empty_title: str
+    empty_hint: str
+    all_groups: str
+    bulk_title: Callable[[int], str]
+    bulk_said: Callable[[int], str]
+    in_bulk: Callable[[Proposal], bool]
+    group_of: Callable[[Proposal], str | None] = attrgetter("agent_id")
+    group_title: Callable[[str], str] = agent_title
+    group_icon: str = "bot"
+    groups: Callable[[Memory], Iterable[str]] = lambda _memory: ()
+
+
+@dataclass(frozen=True, slots=True)
 class _Listed:
-    agents: list[AgentLine]
+    groups: list[AgentLine]
     lines: list[CardLine]
     later: int
-    exact: tuple[str, ...]
+    bulk: tuple[str, ...]
 
 
-class ConsolidateViewModel(QObject):
-    """Lists the cards of one agent or of all, opens one at a time, and carries decisions to the engine."""
+class InboxViewModel(QObject):
+    """Lists the cards of one group or of all, opens one at a time, and carries decisions to the engine."""
 
     state_changed = Signal()
-    agent_changed = Signal()
+    group_changed = Signal()
     card_changed = Signal()
     draft_changed = Signal()
 
@@ -72,17 +96,17 @@ class ConsolidateViewModel(QObject):
         clock: Clock,
         parent: QObject | None = None,
         *,
-        source: ProposalSource | None = None,
+        subject: InboxSubject,
     ) -> None:
         super().__init__(parent)
-        self._source = source
+        self.subject = subject
         self._host, self._undo, self._notices, self._clock = host, undo, notices, clock
-        self.agents = AgentList(self)
+        self.groups = AgentList(self)
         self.cards = CardList(self)
-        self.agent_id: str | None = None
+        self.group: str | None = None
         self.pile: Pile = "open"
         self.later_count = 0
-        self.exact: tuple[str, ...] = ()
+        self.bulk: tuple[str, ...] = ()
         self.state: PageState = Loading()
         self.card: CardState = NoCard()
         self.selected_id: str | None = None
@@ -121,11 +145,11 @@ class ConsolidateViewModel(QObject):
 
     # --- listing ---------------------------------------------------------------------------------------------------
 
-    def set_agent(self, agent_id: str | None) -> None:
-        """Shows one agent's cards; None: all."""
-        if agent_id != self.agent_id:
-            self.agent_id = agent_id
-            self.agent_changed.emit()
+    def set_group(self, group: str | None) -> None:
+        """Shows the cards of one group; None: all."""
+        if group != self.group:
+            self.group = group
+            self.group_changed.emit()
             self.reload()
 
     def set_pile(self, pile: Pile) -> None:
@@ -138,14 +162,14 @@ class ConsolidateViewModel(QObject):
         """Reads the list again."""
         self._reload_soon.stop()
         self._listing.take(
-            self._host.read(partial(_list, self.agent_id, self.pile, self._source), self._on_listed, self._on_failed)
+            self._host.read(partial(_list, self.subject, self.group, self.pile), self._on_listed, self._on_failed)
         )
 
     def _on_listed(self, answer: _Listed) -> None:
         before = self.cards.row_of(self.selected_id)
-        self.agents.set_lines(answer.agents)
+        self.groups.set_lines(answer.groups)
         self.cards.set_lines(answer.lines)
-        self.later_count, self.exact = answer.later, answer.exact
+        self.later_count, self.bulk = answer.later, answer.bulk
         if answer.lines:
             self._set_state(Full(len(answer.lines)))
         else:
@@ -162,11 +186,7 @@ class ConsolidateViewModel(QObject):
         if self.later_count:
             waiting = tr_count("{count} card was put off.", "{count} cards were put off.", self.later_count)
             return Empty("none", tr("Everything is decided"), waiting)
-        hint = tr(
-            "Duplicates, contradictions and faded facts appear here as cards after a cycle. Run one, or look at a dry "
-            "run first: it changes nothing."
-        )
-        return Empty("none", tr("Nothing waits for you"), hint)
+        return Empty("none", self.subject.empty_title, self.subject.empty_hint)
 
     def _on_failed(self, error: GrayMatterError) -> None:
         self._set_state(Failed(sentence_for(error)))
@@ -259,7 +279,7 @@ class ConsolidateViewModel(QObject):
         assert isinstance(card, Card)  # noqa: S101  (`can_accept` says so)
 
         def done(accepted: Proposal) -> None:
-            self._undo.did(accepted_sentence(card), accepted.seq)
+            self._undo.did(accepted_sentence(card, accepted), accepted.seq)
             self._decided()
 
         self._decide(lambda memory: verb(memory, card.id), done)
@@ -305,18 +325,16 @@ class ConsolidateViewModel(QObject):
         self._end_draft()
         self.reload()
 
-    def accept_exact(self) -> None:
-        """Merges every exact duplicate in sight, as one step; what has changed meanwhile is left."""
-        ids = self.exact
+    def accept_bulk(self) -> None:
+        """Accepts every card in sight that needs no look of its own, as one step; what has changed is left."""
+        ids = self.bulk
         if not ids or not self.can_write or self.is_deciding:
             return
         self.is_deciding = True
 
         def done(decision: BulkDecision) -> None:
             if decision.seq is not None:
-                count = len(decision.accepted)
-                said = tr_count("Merged {count} exact duplicate", "Merged {count} exact duplicates", count)
-                self._undo.did(said, decision.seq)
+                self._undo.did(self.subject.bulk_said(len(decision.accepted)), decision.seq)
             if decision.left:
                 self._notices.show(
                     tr_count(
@@ -335,7 +353,7 @@ class ConsolidateViewModel(QObject):
             self.reload()
 
         self._host.run_task(
-            tr("Merging exact duplicates"),
+            self.subject.bulk_title(len(ids)),
             lambda memory, progress, cancel: memory.inbox.accept_many(ids, progress=progress, cancel=cancel),
             done,
             failed,
@@ -357,39 +375,32 @@ class ConsolidateViewModel(QObject):
             answer.cancel()
         self._reload_soon.stop()
         self._end_draft()
-        self.agents.set_lines([])
+        self.groups.set_lines([])
         self.cards.set_lines([])
-        self.agent_id, self.selected_id, self.is_deciding = None, None, False
-        self.later_count, self.exact = 0, ()
+        self.group, self.selected_id, self.is_deciding = None, None, False
+        self.later_count, self.bulk = 0, ()
         self._show(NoCard())
         self._set_state(Loading())
 
 
-def _list(agent_id: str | None, pile: Pile, source: ProposalSource | None, memory: Memory) -> _Listed:
-    waiting = memory.inbox.list("waiting", source=source)
-    counts: dict[str, int] = {}
-    for proposal in waiting:
-        if proposal.agent_id is not None and proposal.state == pile:
-            counts[proposal.agent_id] = counts.get(proposal.agent_id, 0) + 1
-    names = sorted(
-        {each.agent_id for each in memory.agents() if each.live} | set(counts), key=lambda each: (each.casefold(), each)
-    )
+def _list(subject: InboxSubject, group: str | None, pile: Pile, memory: Memory) -> _Listed:
+    waiting = [
+        each for each in memory.inbox.list("waiting") if subject.sources is None or each.source in subject.sources
+    ]
     in_pile = [proposal for proposal in waiting if proposal.state == pile]
-    agents = [AgentLine(None, tr("All agents"), len(in_pile), 0, "layers")]
-    agents += [AgentLine(name, agent_title(name), counts.get(name, 0), 0, "bot") for name in names]
-    mine = [proposal for proposal in waiting if agent_id in (None, proposal.agent_id)]
+    counts = Counter(name for each in in_pile if (name := subject.group_of(each)) is not None)
+    names = sorted({*subject.groups(memory), *counts}, key=lambda each: (each.casefold(), each))
+    groups = [AgentLine(None, subject.all_groups, len(in_pile), 0, "layers")]
+    groups += [AgentLine(each, subject.group_title(each), counts[each], 0, subject.group_icon) for each in names]
+    mine = [proposal for proposal in waiting if group is None or subject.group_of(proposal) == group]
     shown = [proposal for proposal in mine if proposal.state == pile][:MOST_CARDS]
     firsts = memory.facts([proposal.facts[0] for proposal in shown if proposal.facts])
     facts = {fact.id: fact for fact in firsts}
     return _Listed(
-        agents=agents,
+        groups=groups,
         lines=[card_line(proposal, facts) for proposal in shown],
         later=sum(proposal.state == "later" for proposal in mine),
-        exact=tuple(
-            proposal.id
-            for proposal in mine
-            if proposal.state == "open" and proposal.kind == "exact_duplicate" and not proposal.stale
-        ),
+        bulk=tuple(each.id for each in mine if each.state == "open" and not each.stale and subject.in_bulk(each)),
     )
 
 
