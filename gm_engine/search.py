@@ -26,6 +26,7 @@ from gm_engine.records import (
     Confidence,
     Coverage,
     Fact,
+    FactScope,
     IndexProgress,
     Origin,
     RecallExplainResult,
@@ -57,7 +58,8 @@ class RecallOptions(TypedDict, total=False):
 
     `preview` counts nothing (the default counts); `as_of_ns` recalls from the store as it stood then and counts
     nothing either. `signal_weights`, `coverage_gate` and `min_relevance` are what-if options, meant for previews.
-    `origin` says who asks, where one program asks for many; the day's recalls are counted by client.
+    `scope` leaves out facts before anything is ranked. `origin` says who asks, where one program asks for many; the
+    day's recalls are counted by client.
     """
 
     top_k: int | None
@@ -68,6 +70,7 @@ class RecallOptions(TypedDict, total=False):
     signal_weights: SignalWeights | None
     coverage_gate: float | None
     min_relevance: float | None
+    scope: FactScope | None
     origin: Origin | None
 
 
@@ -309,6 +312,7 @@ def resolve(
         language=settings.language,
         confidence_given=label is not None or weight is not None,
         graph_hints=config.graph_hints,
+        scope=options.get("scope"),
     )
 
 

@@ -32,6 +32,7 @@ from gm_engine.records import (
     ConfidenceRanking,
     Coverage,
     Fact,
+    FactScope,
     Ranks,
     Receipt,
     Retrieval,
@@ -55,8 +56,9 @@ _NEWEST_SEQ = "SELECT coalesce(max(seq), 0) FROM journal"
 class RecallRequest:
     """A settled request. `top_k` ≤ 0 means 8; `confidence_given`: the caller named a confidence option.
 
-    `as_of_ns` asks for the store as it stood then; ages in receipts count from there, else from `now_ns`.
-    `graph_hints` adds neighbours from the knowledge graph, which never rank; there are none for the past.
+    `as_of_ns` asks for the store as it stood then; ages in receipts count from there, else from `now_ns`. Only facts in
+    `scope`, where there is one, are searched. `graph_hints` adds neighbours from the knowledge graph, which never rank;
+    there are none for the past.
     """
 
     agent_id: str
@@ -72,6 +74,7 @@ class RecallRequest:
     language: str = "english"
     confidence_given: bool = False
     graph_hints: bool = False
+    scope: FactScope | None = None
 
     @property
     def wanted(self) -> int:
@@ -284,7 +287,7 @@ class Ranker:
         if request.as_of_ns is not None:
             past = self._past(connection, snapshot, request.as_of_ns, request.language)
             snapshot = past.snapshot
-        view = snapshot.view(0 if request.min_confidence is None else request.min_confidence.level)
+        view = snapshot.view(0 if request.min_confidence is None else request.min_confidence.level, request.scope)
         query = read_query(connection, request.query, snapshot.live_aliases(), language=request.language)
         match = match_keywords(snapshot, view, query, gate=request.coverage_gate)
         vector = self._vector_signal(connection, request, snapshot=snapshot, view=view, text=query.text)

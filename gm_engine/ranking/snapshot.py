@@ -19,6 +19,7 @@ from sqlalchemy import Connection
 from gm_engine.ranking.fusion import contribution
 from gm_engine.ranking.orders import Orders, extend_orders, make_orders
 from gm_engine.ranking.postings import Postings, TermRows, build, decode
+from gm_engine.records import FactScope
 from gm_engine.store.rows import fetch
 
 ALIAS = "alias"
@@ -112,15 +113,32 @@ class Snapshot:
         """How many positions there are, tombstones and aliases included."""
         return len(self.numbers)
 
-    def view(self, min_level: int) -> View:
-        """The live content facts whose effective confidence level is at least `min_level` (0 = all)."""
+    def view(self, min_level: int, scope: FactScope | None = None) -> View:
+        """The live content facts whose effective confidence level is at least `min_level` (0 = all), within `scope`."""
+        if scope is not None:
+            return self._make_view(min_level, self._within(scope))
         known = self._views.get(min_level)
         if known is None:
             known = self._views[min_level] = self._make_view(min_level)
         return known
 
-    def _make_view(self, min_level: int) -> View:
+    def _within(self, scope: FactScope) -> NDArray[np.bool_]:
+        mask = np.ones(self.size, np.bool_)
+        if scope.created_from_ns is not None:
+            mask &= self.created >= scope.created_from_ns
+        if scope.created_until_ns is not None:
+            mask &= self.created < scope.created_until_ns
+        if scope.ids is not None:
+            named = np.zeros(self.size, np.bool_)
+            places = (self.position_of.get(fact_id, self.size) for fact_id in scope.ids)
+            named[[at for at in places if at < self.size]] = True
+            mask &= named
+        return mask
+
+    def _make_view(self, min_level: int, within: NDArray[np.bool_] | None = None) -> View:
         mask = self.live & self.content & (self.level >= min_level)
+        if within is not None:
+            mask &= within
         positions = np.flatnonzero(mask)
         slot = np.cumsum(mask) - 1
         recency_rank = np.empty(len(positions), np.int64)

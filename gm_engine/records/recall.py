@@ -47,6 +47,15 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
+class FactScope:
+    """Which facts a recall may look at: created in a half-open range, and, where `ids` are given, no others."""
+
+    created_from_ns: int | None = None
+    created_until_ns: int | None = None
+    ids: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Retrieval:
     """The policy a recall applied; present when a confidence option was given or a positive default is configured."""
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from gm_engine.records import Edge, Entity, JsonValue
 from gm_engine.store.database import Ledger
-from gm_engine.store.mentions import fold, refresh_mentions
+from gm_engine.store.mentions import ENTITY_NAMES, fold, mentions_lag, refresh_mentions
 from gm_engine.store.transaction import Transaction, canonical_json
 
 EdgeKey = tuple[str, str, str]
@@ -57,6 +57,19 @@ class Graph:
             for fact_id, entity_id in connection.exec_driver_sql(_MENTIONS):
                 found[fact_id].append(entity_id)
         return {fact_id: tuple(entity_ids) for fact_id, entity_ids in found.items()}
+
+    def all_names(self) -> dict[str, tuple[str, ...]]:
+        """For each entity its label and its canonical names, in order."""
+        found: dict[str, list[str]] = defaultdict(list)
+        with self._ledger.read() as connection:
+            for entity_id, name in connection.exec_driver_sql(ENTITY_NAMES):
+                found[entity_id].append(name)
+        return {entity_id: tuple(names) for entity_id, names in found.items()}
+
+    def mentions_lag(self) -> int:
+        """How many journal entries `mentions` has not seen yet; only a read-only store stays behind."""
+        with self._ledger.read() as connection:
+            return mentions_lag(connection)
 
 
 def name_key(label: str) -> str:

@@ -107,6 +107,12 @@ def refresh_mentions(ledger: Ledger, *, progress: Progress = no_progress, cancel
         )
 
 
+def mentions_lag(connection: Connection) -> int:
+    """How many journal entries the projection has not seen yet; all of them where it was never made."""
+    newest = int(connection.exec_driver_sql("SELECT coalesce(max(seq), 0) FROM journal").scalar_one())
+    return newest - (_followed(connection) or 0)
+
+
 def _followed(connection: Connection) -> int | None:
     """The journal seq that the projection has seen; None where it must be made anew."""
     value = connection.exec_driver_sql("SELECT value FROM meta WHERE key = 'mentions'").scalar()
