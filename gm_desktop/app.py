@@ -14,6 +14,7 @@ from gm_desktop import crash
 from gm_desktop.action_table import ActionTable
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.glance import Glance
+from gm_desktop.help_desk import HelpDesk
 from gm_desktop.i18n import tr
 from gm_desktop.main_window import INSPECTOR_WIDTH, MainWindow
 from gm_desktop.notices import Notice, Notices, sentence_for
@@ -104,6 +105,7 @@ class App(QObject):
         )
         self._build_viewmodels()
         self.start_page = FirstRunView(self.theme)
+        self.help = HelpDesk(self.theme, lambda: self.window)
         self.agents: tuple[AgentSummary, ...] = ()
         self._agents_wanted = Latest()
         self._crash_dialog: CrashDialog | None = None
@@ -228,6 +230,7 @@ class App(QObject):
             show_page=self.show_page,
             store_is_open=lambda: self.host.is_open,
             can_write=lambda: not (self.host.is_open and self.host.read_only),
+            show_help=lambda: self.help.open(self.window.page_id),
             show_shortcuts=self._show_shortcuts,
             show_log=self._show_log,
         )
@@ -316,7 +319,8 @@ class App(QObject):
 
     def find_entries(self, query: str) -> Sequence[PaletteEntry]:
         """What the command palette lists for `query`."""
-        return find(query, palette_entries(self.actions, self.agents, open_agent=self._open_agent))
+        subjects = self.help.entries() if query.strip() else ()
+        return find(query, palette_entries(self.actions, self.agents, open_agent=self._open_agent, subjects=subjects))
 
     def _open_agent(self, agent_id: str) -> None:
         self.show_page("memory")

@@ -12,9 +12,13 @@ from gm_engine.records import AgentSummary
 
 
 def palette_entries(
-    actions: ActionTable, agents: Sequence[AgentSummary], *, open_agent: Callable[[str], None]
+    actions: ActionTable,
+    agents: Sequence[AgentSummary],
+    *,
+    open_agent: Callable[[str], None],
+    subjects: Sequence[PaletteEntry] = (),
 ) -> list[PaletteEntry]:
-    """Pages first, then the other actions, then the agents."""
+    """Pages first, then the other actions, then the agents, then the help's subjects."""
     specs = sorted(actions.specs(), key=lambda spec: not spec.id.startswith("page."))
     entries = [
         PaletteEntry(spec.title, tr(spec.menu), spec.icon, spec.shortcut, partial(actions.run, spec.id), spec.words)
@@ -31,4 +35,4 @@ def palette_entries(
         )
         for agent in agents
     ]
-    return entries
+    return [*entries, *subjects]

@@ -32,6 +32,7 @@ class Deeds:
     show_page: Callable[[str], None]
     store_is_open: Callable[[], bool]
     can_write: Callable[[], bool]
+    show_help: Callable[[], None]
     show_shortcuts: Callable[[], None]
     show_log: Callable[[], None]
 
@@ -73,10 +74,20 @@ def shell_specs(deeds: Deeds) -> tuple[ActionSpec, ...]:
         ),
         *(_theme_spec(deeds, mode, title, icon) for mode, title, icon in _themes()),
         ActionSpec(
+            "help.show",
+            tr("Help for this page"),
+            "circle-question-mark",
+            "F1",
+            always,
+            deeds.show_help,
+            "Help",
+            "manual explain how",
+        ),
+        ActionSpec(
             "shortcuts.show",
             tr("Keyboard shortcuts"),
             "keyboard",
-            "F1",
+            "?",
             always,
             deeds.show_shortcuts,
             "Help",

@@ -1,0 +1,100 @@
+"""The help: every subject readable, every link and shortcut in it real, the example's numbers those of the demo."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QApplication
+
+from gm_desktop.app import App
+from gm_desktop.help_pages import ORDER, find_help, load_help
+from gm_desktop.palette import find
+from gm_desktop.views.help_window import HelpWindow
+from gm_engine import Memory
+from gm_engine.clock import SystemClock
+from gm_engine.demo import build_demo
+from gm_engine.resources import resource
+
+PAGES = {page.id: page for page in load_help()}
+LINK = re.compile(r"\[\[([^|\]]+)")
+CHORD = re.compile(r"(?:Ctrl|Shift)\+[\w+]+|\bF\d{1,2}\b")
+
+
+def _window(app: App) -> HelpWindow:
+    return next(each for each in QApplication.topLevelWidgets() if isinstance(each, HelpWindow) and each.isVisible())
+
+
+def test_every_file_of_the_help_is_a_subject_and_every_subject_has_a_heading() -> None:
+    assert {path.stem for path in resource("help").glob("*.md")} == set(ORDER)
+    assert all(page.title and len(page.text) > 200 for page in PAGES.values())
+    assert len({page.title for page in PAGES.values()}) == len(PAGES)
+
+
+@pytest.mark.parametrize("subject", ORDER)
+def test_the_links_of_the_help_lead_to_subjects(subject: str) -> None:
+    assert set(LINK.findall(PAGES[subject].text)) <= set(ORDER)
+
+
+@pytest.mark.parametrize("subject", ORDER)
+def test_the_shortcuts_that_the_help_names_exist(open_app: App, subject: str) -> None:
+    known = {spec.shortcut for spec in open_app.actions.specs()} | {"Ctrl+A", "Ctrl+Enter", "Ctrl+Return"}
+    named = {QKeySequence(keys).toString() for keys in CHORD.findall(PAGES[subject].text)}
+    assert named <= {QKeySequence(keys).toString() for keys in known}
+
+
+def test_f1_opens_the_help_of_the_page_in_view(open_app: App) -> None:
+    open_app.show_page("graph")
+    open_app.actions.run("help.show")
+    shown = _window(open_app)
+    assert shown.subject_id == "graph"
+    assert "Colour is the kind of entity" in shown.text.toPlainText()
+    open_app.show_page("vault")
+    open_app.actions.run("help.show")
+    assert shown.subject_id == "vault"
+    shown.close()
+
+
+def test_a_link_opens_its_subject_even_when_the_search_hides_it(open_app: App) -> None:
+    open_app.help.open("search")
+    shown = _window(open_app)
+    shown.line.setText("ranking lab")
+    assert shown.subject_id == "search"
+    shown.show_subject("ranking")
+    assert shown.subject_id == "ranking"
+    shown.line.setText("zebra crossing")
+    assert shown.subject_id == ""
+    assert shown.nothing.isVisible()
+    assert not shown.list.isVisible()
+    shown.close()
+
+
+def test_the_help_is_found_by_its_words() -> None:
+    pages = tuple(PAGES.values())
+    assert [page.id for page in find_help(pages, "")] == list(ORDER)
+    assert find_help(pages, "Vault")[0].id == "vault"
+    assert "trouble" in {page.id for page in find_help(pages, "store is busy")}
+
+
+def test_the_palette_finds_subjects_and_pages_come_first(open_app: App) -> None:
+    entries = {page.title: open_app.find_entries(page.title)[0].group for page in open_app.window.pages.values()}
+    assert set(entries.values()) == {"Go"}
+    assert any(each.group == "Help" for each in open_app.find_entries("troubleshooting"))
+    assert find("privacy", open_app.help.entries())[0].title == "Help: Privacy"
+
+
+def test_the_worked_example_is_what_the_demo_answers(tmp_path: Path) -> None:
+    build_demo(tmp_path / "demo", clock=SystemClock())
+    text = PAGES["ranking"].text
+    question = re.search(r"ask `([^`]+)`", text)
+    assert question is not None
+    with Memory.open(tmp_path / "demo", background=False) as memory:
+        memory.wait_for_embeddings()
+        plain = memory.recall_explain("support-desk", question[1], preview=True, top_k=2).receipts
+        weighted = memory.recall_explain("support-desk", question[1], preview=True, confidence_weight=0.2).receipts
+    assert f"> {plain[0].fact.text}" in text
+    assert [f"{receipt.ranks.fused_score:.6f}" in text for receipt in plain] == [True, True]
+    assert plain[1].fact.id == weighted[1].fact.id
+    assert f"{weighted[1].final_score:.6f}" in text
