@@ -15,6 +15,7 @@ from gm_engine.config import (
     language_model_from,
 )
 from gm_engine.errors import (
+    AccessDenied,
     AsOfUnsupported,
     BackupDamaged,
     BlockedValue,
@@ -31,6 +32,7 @@ from gm_engine.errors import (
     ProposalDecided,
     PublishRefused,
     ReadOnlyStore,
+    ReviewRequired,
     StoreBusy,
     StoreDamaged,
     StoreTooNew,
@@ -53,10 +55,12 @@ from gm_engine.proposals import (
     ProposalState,
 )
 from gm_engine.records import (
+    ACCESSES,
     BALANCED_WEIGHTS,
     CONFIDENCE_LABELS,
     SHARED_AGENT_ID,
     SUPERSEDED_BY_AGENT,
+    Access,
     AgentSummary,
     Backup,
     BackupSchedule,
@@ -66,6 +70,8 @@ from gm_engine.records import (
     Changes,
     Checkpoint,
     CheckpointSummary,
+    Client,
+    ClientOrigin,
     Confidence,
     ConfidenceRanking,
     Counts,
@@ -84,6 +90,7 @@ from gm_engine.records import (
     MemoryStats,
     Message,
     Origin,
+    Policy,
     Process,
     PurgeReport,
     Ranks,
@@ -98,12 +105,15 @@ from gm_engine.records import (
     StoreStatus,
     VectorExam,
     VectorStatus,
+    WaitingClient,
     effective_confidence,
 )
 from gm_engine.version import __version__
 
 if TYPE_CHECKING:
+    from gm_engine.clients import Clients
     from gm_engine.consolidation.inbox import BulkDecision, Inbox
+    from gm_engine.consolidation.review import Requests
     from gm_engine.curation import lost_and_invented
     from gm_engine.lab import Quality, QueryOutcome, QuerySetReport
     from gm_engine.memory import Memory
@@ -124,6 +134,8 @@ if TYPE_CHECKING:
     from gm_engine.store.lab import JudgedQuery, QuerySet, RankingProfile
 
 _HEAVY = {
+    "Clients": "gm_engine.clients",
+    "Requests": "gm_engine.consolidation.review",
     "BulkDecision": "gm_engine.consolidation.inbox",
     "Inbox": "gm_engine.consolidation.inbox",
     "lost_and_invented": "gm_engine.curation",
@@ -161,12 +173,15 @@ def __getattr__(name: str) -> object:
 
 
 __all__ = [
+    "ACCESSES",
     "APPLICABLE_KINDS",
     "BALANCED_WEIGHTS",
     "CONFIDENCE_LABELS",
     "PROPOSAL_KINDS",
     "SHARED_AGENT_ID",
     "SUPERSEDED_BY_AGENT",
+    "Access",
+    "AccessDenied",
     "AgentAnswer",
     "AgentSummary",
     "AsOfUnsupported",
@@ -185,6 +200,9 @@ __all__ = [
     "Checkpoint",
     "CheckpointDamaged",
     "CheckpointSummary",
+    "Client",
+    "ClientOrigin",
+    "Clients",
     "Confidence",
     "ConfidenceRanking",
     "Config",
@@ -227,6 +245,7 @@ __all__ = [
     "NewProposal",
     "NotFound",
     "Origin",
+    "Policy",
     "Process",
     "Progress",
     "Proposal",
@@ -249,7 +268,9 @@ __all__ = [
     "RecallResult",
     "Receipt",
     "Remedy",
+    "Requests",
     "Retrieval",
+    "ReviewRequired",
     "SignalWeights",
     "Skipped",
     "SourceRef",
@@ -263,6 +284,7 @@ __all__ = [
     "UndoConflict",
     "VectorExam",
     "VectorStatus",
+    "WaitingClient",
     "__version__",
     "batch_answer",
     "coverage_sentence",

@@ -50,6 +50,18 @@ class BlockedValue(GrayMatterError):
     code = "blocked_value"
 
 
+class AccessDenied(GrayMatterError):
+    """A client may not do this here: a person said so. Nothing was done. `fields["client"]` names it."""
+
+    code = "access_denied"
+
+
+class ReviewRequired(GrayMatterError):
+    """What this client writes waits for review first; nothing was written."""
+
+    code = "review_required"
+
+
 class ReadOnlyStore(GrayMatterError):
     """A write was asked of a store that is open for reading, or whose directory cannot be written."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,8 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Unpack
 
+from gm_engine.clients import Clients
 from gm_engine.clock import Clock, SystemClock
 from gm_engine.config import Config
+from gm_engine.consolidation.review import Requests
 from gm_engine.curation import Curation
 from gm_engine.embedding.embedder import Embedder
 from gm_engine.errors import GrayMatterError, InvalidInput, NotFound
@@ -85,16 +88,32 @@ class Memory(Curation, Keeping):
         self._on_put = config.on_put
         self._search = Search(ledger, config=config, embedder=embedder, origin=origin)
         self._process_id: str | None = None
-        self.checkpoints = Checkpoints(ledger, origin=origin)
-        self.graph = KnowledgeGraph(ledger, origin=origin)
+        self._name_writer(origin)
         self.activity = Activity(ledger)
         self.lab = Lab(ledger, self._search, origin=origin)
         self.blocked = Blocked(ledger, origin=origin)
         self._set_up_keeping(ledger, search=self._search, origin=origin)
         self._set_up_curation(ledger, config=config, origin=origin, search=self._search)
+        self.clients = Clients(ledger, origin=origin, inbox=self.inbox)
         self._feeds_graph, self._half_life_h = config.extract_entities, config.decay_half_life_h
         if self._feeds_graph:
             self._search.add_chores(self.graph)
+
+    def _name_writer(self, origin: Origin) -> None:
+        self._origin = origin
+        self.checkpoints = Checkpoints(self._ledger, origin=origin)
+        self.graph = KnowledgeGraph(self._ledger, origin=origin)
+        self.requests = Requests(self._ledger, origin=origin)
+
+    def acting_as(self, origin: Origin) -> Memory:
+        """The same open store for somebody else: facts, vocabulary, checkpoints and links are written as theirs.
+
+        It shares everything with this object and is never closed on its own. What a `ClientOrigin` may not do raises
+        `AccessDenied`, what has to wait for a person `ReviewRequired`: `requests` holds it then.
+        """
+        other = copy.copy(self)
+        other._name_writer(origin)
+        return other
 
     def _tend_graph(self, *, progress: Progress, cancel: CancelToken | None) -> None:
         """The last step of a cycle of consolidation."""
@@ -413,6 +432,14 @@ class Memory(Curation, Keeping):
             ids = live_ids_with_text(connection, agent_id, target, live_only=live_only)
         if not ids:
             raise NotFound(f"{agent_id!r} has no fact with that id or text.", agent_id=agent_id, target=target[:200])
+        return ids
+
+    def ids_with_text(self, agent_id: str, text: str, *, live_only: bool = True) -> tuple[str, ...]:
+        """The ids of an agent's facts with exactly this text, oldest first; `NotFound` when there is none."""
+        with self._ledger.read() as connection:
+            ids = live_ids_with_text(connection, agent_id, text, live_only=live_only)
+        if not ids:
+            raise NotFound(f"{agent_id!r} has no fact with that text.", agent_id=agent_id, target=text[:200])
         return ids
 
     def get(self, fact_id: str) -> Fact:

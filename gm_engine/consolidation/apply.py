@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gm_engine.consolidation.review import carry_out_request
 from gm_engine.consolidation.vault_edits import carry_out_edit
 from gm_engine.errors import FactChanged, InvalidInput, ProposalDecided
 from gm_engine.life.revise import lowest_label, united_origin
@@ -17,7 +18,6 @@ from gm_engine.store.facts import (
     check_text,
     insert_facts,
     load_facts,
-    origin_from_image,
     patch_facts,
 )
 from gm_engine.store.proposals import WAITING, set_state
@@ -45,11 +45,11 @@ def carry_out(
         raise InvalidInput("Only of duplicates and contradictions can another fact be kept.", field="keep")
     elif proposal.source == "vault":
         carry_out_edit(tx, proposal, facts, edited=edited, language=language)
+    elif proposal.source == "review" or proposal.kind == "write":
+        carry_out_request(tx, proposal, facts, edited=edited, language=language)
     elif proposal.kind in ("summary", "revise"):
         origin = tx.origin if edited is not None or proposal.kind == "revise" else _written_by_cycle(tx.origin, facts)
         _replace(tx, proposal, facts, text=edited or proposal.text, origin=origin, language=language)
-    elif proposal.kind == "write":
-        _write(tx, proposal, edited or proposal.text, language=language)
     elif edited is not None:
         raise InvalidInput("There is no text to edit in this proposal.", field="edited")
     elif proposal.kind == "prune":
@@ -64,7 +64,8 @@ def _unchanged(tx: Transaction, proposal: Proposal) -> tuple[Fact, ...]:
     changed = [i for i in proposal.facts if i not in found or found[i].version != proposal.base.get(i)]
     if changed:
         raise FactChanged(f"Fact {changed[0]} has changed since; nothing was written.", ids=changed, id=proposal.id)
-    if proposal.kind != "prune":
+    takes_pin_off = proposal.kind == "pin" and not proposal.details.get("pinned")
+    if proposal.kind != "prune" and not (proposal.source == "review" and takes_pin_off):
         retired = [fact_id for fact_id in proposal.facts if found[fact_id].is_superseded]
         if retired:
             raise FactChanged(f"Fact {retired[0]} is retired already; nothing was written.", ids=retired)
@@ -116,20 +117,3 @@ def _replace(
 
 def _written_by_cycle(who: Origin, facts: Sequence[Fact]) -> Origin:
     return replace(who, channel="consolidation", sources=tuple(SourceRef("fact", fact.id) for fact in facts))
-
-
-def _write(tx: Transaction, proposal: Proposal, text: str, *, language: str) -> None:
-    """A write that waited for review; it keeps the id that its writer was promised."""
-    if proposal.agent_id is None:
-        raise InvalidInput("The proposal names no agent.", field="agent_id")
-    who = proposal.details.get("origin")
-    new = NewFact(
-        id=str(proposal.details.get("fact_id") or tx.clock.new_id(tx.at_ns)),
-        agent_id=proposal.agent_id,
-        text=text,
-        created_ns=tx.at_ns,
-        origin=origin_from_image(who) if isinstance(who, dict) else tx.origin,
-        confidence=str(proposal.details.get("confidence", "")),
-        kind=str(proposal.details.get("kind", "")),
-    )
-    insert_facts(tx, [new], language=language)

@@ -66,15 +66,19 @@ class Inbox:
         source: ProposalSource | None = None,
         kind: ProposalKind | None = None,
         agent_id: str | None = None,
+        client: str | None = None,
         limit: int | None = None,
     ) -> tuple[Proposal, ...]:
-        """Proposals in a state (`waiting`: open or put off): exact duplicates first, the surest first in a kind."""
+        """Proposals in a state (`waiting`: open or put off): exact duplicates first, the surest first in a kind.
+
+        `client` names the program whose writes under review are asked for (`source` is `review` for these).
+        """
         if state != "waiting" and state not in PROPOSAL_STATES:
             raise InvalidInput(f"There is no state {state!r}.", field="state")
         states = rows.WAITING if state == "waiting" else (state,)
         with self._ledger.read() as connection:
             return rows.list_proposals(
-                connection, states=states, source=source, kind=kind, agent_id=agent_id, limit=limit
+                connection, states=states, source=source, kind=kind, agent_id=agent_id, client=client, limit=limit
             )
 
     def get(self, proposal_id: str) -> Proposal:
@@ -107,9 +111,16 @@ class Inbox:
         return self.get(proposal_id)
 
     def accept_many(
-        self, ids: Sequence[str], *, progress: Progress = no_progress, cancel: CancelToken | None = None
+        self,
+        ids: Sequence[str],
+        *,
+        group_id: str | None = None,
+        progress: Progress = no_progress,
+        cancel: CancelToken | None = None,
     ) -> BulkDecision:
         """Accepts proposals as they are, as one user action; what cannot be carried out is left and named.
+
+        A `group_id` (of an earlier entry) joins it to that action.
 
         Raises `NotFound` before any effect, `Cancelled` between two chunks (what was committed stays, as one group).
         """
@@ -123,7 +134,6 @@ class Inbox:
         ]
         accepted: list[str] = []
         left: list[Left] = []
-        group_id: str | None = None
         seq: int | None = None
         done = 0
         for writer, chunk in chunks:

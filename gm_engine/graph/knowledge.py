@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from gm_engine.errors import GrayMatterError, InvalidInput, NotFound
 from gm_engine.graph import analytics, dictionary, edit
 from gm_engine.graph.decay import HALF_LIFE_H, fade
+from gm_engine.graph.names import link_names
 from gm_engine.graph.records import (
     DictionaryEntry,
     ExtractionReport,
@@ -228,6 +230,11 @@ class KnowledgeGraph(Graph):
         """Links two entities, with the facts that say so."""
         return self._write("link", lambda tx: edit.link(tx, from_id, to_id, relation, sources=sources))
 
+    def link_names(self, agent_id: str, from_name: str, to_name: str, relation: str) -> GraphChange:
+        """Links two entities by name, in lower case, for an agent; a name that nobody has becomes a concept."""
+        with self._ledger.write("link", origin=self._origin, agent_id=agent_id) as tx:
+            return link_names(tx, from_name, to_name, relation)
+
     def unlink(self, from_id: str, to_id: str, relation: str | None = None) -> GraphChange:
         """Takes the links between two entities away; extraction does not make them again."""
         return self._write("unlink", lambda tx: edit.unlink(tx, from_id, to_id, relation))
@@ -267,10 +274,18 @@ class KnowledgeGraph(Graph):
         with self._ledger.read() as connection:
             return dictionary.load_entries(connection)
 
-    def define(self, entries: DictionaryEntry | Iterable[DictionaryEntry]) -> GraphChange:
-        """Writes entries of the dictionary and makes the graph agree with them."""
+    def define(
+        self, entries: DictionaryEntry | Iterable[DictionaryEntry], *, instead_of: Sequence[str] = ()
+    ) -> GraphChange:
+        """Writes entries of the dictionary, in place of those labelled `instead_of`, and makes the graph agree."""
         several = (entries,) if isinstance(entries, DictionaryEntry) else tuple(entries)
-        return self._write("dictionary", lambda tx: dictionary.put(tx, several))
+
+        def act(tx: Transaction) -> GraphChange:
+            removed = dictionary.remove(tx, instead_of)
+            change = dictionary.put(tx, several)
+            return replace(change, seq=tx.seq) if removed else change
+
+        return self._write("dictionary", act)
 
     def undefine(self, labels: str | Sequence[str]) -> GraphChange:
         """Takes entries out of the dictionary; `NotFound` when there is none of these. Entities stay."""

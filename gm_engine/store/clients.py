@@ -1,23 +1,31 @@
-"""Which programs have the store open. Bookkeeping: rows of processes that died are dropped when the list is read."""
+"""Which programs have the store open, and which clients talk to servers. Bookkeeping, not journalled.
+
+A server has one row for itself and one, with a transport, for each of its connections. Rows of processes that died are
+dropped when a new one registers, and never shown.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from sqlalchemy import Connection
 
-from gm_engine.records import Process
+from gm_engine.records import Client, Process
+from gm_engine.store.policies import access_of
+
+_MCP = "mcp"
 
 
-def register(connection: Connection, process: Process) -> None:
-    """Adds this process and forgets those that are gone."""
+def register(connection: Connection, process: Process, *, transport: str = "") -> None:
+    """Adds a process, or a connection of one, and forgets those that are gone."""
     for gone in (row for row in _rows(connection) if not _is_running(row[1], row[2])):
         connection.exec_driver_sql("DELETE FROM clients WHERE id = ?", (gone[0],))
     connection.exec_driver_sql(
-        "INSERT INTO clients(id, pid, process_started, program, version, client, since_ns, seen_ns)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO clients(id, pid, process_started, program, version, client, since_ns, seen_ns, transport)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             process.id,
             process.pid,
@@ -27,17 +35,43 @@ def register(connection: Connection, process: Process) -> None:
             process.client,
             process.since_ns,
             process.seen_ns,
+            transport,
         ),
     )
 
 
 def unregister(connection: Connection, process_id: str) -> None:
-    """Takes this process off the list."""
+    """Takes a process or connection off the list."""
     connection.exec_driver_sql("DELETE FROM clients WHERE id = ?", (process_id,))
 
 
+def register_client(connection: Connection, client: Client) -> None:
+    """Adds a connection of this process."""
+    row = Process(client.id, client.pid, _MCP, client.version, client.name, client.since_ns, client.seen_ns)
+    register(connection, row, transport=client.transport)
+
+
+def count_calls(connection: Connection, calls: Mapping[str, tuple[int, int]], *, at_ns: int) -> None:
+    """Adds (reads, writes) to connections by id."""
+    connection.exec_driver_sql(
+        "UPDATE clients SET reads = reads + ?, writes = writes + ?, seen_ns = ? WHERE id = ?",
+        [(reads, writes, at_ns, client_id) for client_id, (reads, writes) in calls.items()],
+    )
+
+
+def live_clients(connection: Connection) -> tuple[Client, ...]:
+    """The connections of servers that are still running, oldest first."""
+    rows = connection.exec_driver_sql(
+        "SELECT id, client, version, pid, transport, since_ns, seen_ns, reads, writes, process_started FROM clients"
+        " WHERE length(transport) > 0 ORDER BY since_ns, id"
+    ).all()
+    return tuple(
+        Client(*row[:9], access=access_of(connection, row[1], None)) for row in rows if _is_running(row[3], row[9])
+    )
+
+
 def processes(connection: Connection) -> tuple[Process, ...]:
-    """The processes that are still running, oldest first."""
+    """The processes that are still running, and their connections, oldest first."""
     return tuple(Process(row[0], row[1], *row[3:]) for row in _rows(connection) if _is_running(row[1], row[2]))
 
 

@@ -31,8 +31,9 @@ from gm_engine.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
-from gm_engine.records import Origin
+from gm_engine.records import ClientOrigin, Origin
 from gm_engine.store.blocked import count_attempts
+from gm_engine.store.policies import check_write
 from gm_engine.store.rows import fetch
 from gm_engine.store.tables import SCHEMA_VERSION
 from gm_engine.store.transaction import Transaction
@@ -184,11 +185,14 @@ class Ledger:
     ) -> Iterator[Transaction]:
         """One durable transaction with one journal row; nothing is left when the block raises or records nothing.
 
-        A write that is refused because of a blocked value leaves nothing but a counted attempt.
+        A write that is refused because of a blocked value leaves nothing but a counted attempt. One of a client is held
+        against what it may do, as that stands in this transaction: `AccessDenied` or `ReviewRequired`.
         """
         self._check_writable()
         try:
             with self._locked("FULL", BUSY_TIMEOUT_S) as connection:
+                if isinstance(origin, ClientOrigin):
+                    check_write(connection, origin, verb, agent_id)
                 transaction = Transaction(
                     connection,
                     clock=self.clock,

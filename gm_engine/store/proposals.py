@@ -23,6 +23,7 @@ from gm_engine.proposals import (
     ProposalSource,
     ProposalState,
 )
+from gm_engine.records import WaitingClient
 from gm_engine.store.facts import check_agent_id, check_text
 from gm_engine.store.transaction import Transaction, canonical_json
 
@@ -110,12 +111,14 @@ def list_proposals(
     source: ProposalSource | None = None,
     kind: ProposalKind | None = None,
     agent_id: str | None = None,
+    client: str | None = None,
     limit: int | None = None,
 ) -> tuple[Proposal, ...]:
     """Proposals in the given states: certain kinds first, the surest and oldest first within a kind."""
     where = [f"state IN ({', '.join('?' for _ in states)})"]
     values: list[str] = [*states]
-    for column, value in (("source", source), ("kind", kind), ("agent_id", agent_id)):
+    asked_by = "json_extract(payload, '$.details.client')"
+    for column, value in (("source", source), ("kind", kind), ("agent_id", agent_id), (asked_by, client)):
         if value is not None:
             where.append(f"{column} = ?")
             values.append(value)
@@ -128,6 +131,24 @@ def list_proposals(
         (*values, -1 if limit is None else limit),
     ).all()
     return tuple(_read(connection, rows))
+
+
+def waiting_with_key(connection: Connection, source: ProposalSource, same_key: str) -> Proposal | None:
+    """The proposal that says the same thing and still waits; None where there is none."""
+    rows = connection.exec_driver_sql(
+        f"SELECT {_COLUMNS} FROM proposals WHERE same_key = ? AND source = ? AND state IN ('open', 'later') LIMIT 1",
+        (same_key, source),
+    ).all()
+    return _read(connection, rows)[0] if rows else None
+
+
+def waiting_clients(connection: Connection) -> tuple[WaitingClient, ...]:
+    """The clients with writes under review that wait, by name."""
+    rows = connection.exec_driver_sql(
+        "SELECT coalesce(json_extract(payload, '$.details.client'), ''), count(*) FROM proposals"
+        " WHERE source = 'review' AND state IN ('open', 'later') GROUP BY 1 ORDER BY 1"
+    )
+    return tuple(WaitingClient(row[0], row[1]) for row in rows)
 
 
 def _read(connection: Connection, rows: Sequence[Any]) -> list[Proposal]:
