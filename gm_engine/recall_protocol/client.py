@@ -1,0 +1,244 @@
+"""The core's end: writes requests, gives each response to the call that waits for it, and enforces deadlines.
+
+One thread reads and one writes, so that neither a silent peer nor one that stops reading can hold a caller beyond its
+deadline and grace. Calls are synchronous and may come from any thread.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import count
+from queue import SimpleQueue
+from threading import Lock, Thread
+from time import monotonic
+from typing import Any, BinaryIO
+
+from gm_engine.clock import NS_PER_S, Clock, SystemClock
+from gm_engine.progress import CancelToken
+from gm_engine.recall_protocol import messages
+from gm_engine.recall_protocol.diagnostics import Diagnostics
+from gm_engine.recall_protocol.errors import CallTimeout, ClientClosed, FrameError, RecallError, SchemaViolation
+from gm_engine.recall_protocol.frames import MAX_FRAME_BYTES, Decoder, Encoder, LineReader
+from gm_engine.recall_protocol.messages import Answer, Failure, Message, RawId, Request, cancel_of
+from gm_engine.recall_protocol.payloads import (
+    ExpandParams,
+    ExpandResult,
+    Health,
+    HealthParams,
+    InitializeParams,
+    Json,
+    Manifest,
+    RefreshParams,
+    SearchParams,
+    SearchResult,
+)
+from gm_engine.recall_protocol.schemas import SchemaSet
+from gm_engine.recall_protocol.versions import check_negotiated
+
+CANCEL_GRACE_S = 0.25
+"""How long a peer may take to answer a cancel before it counts as wedged."""
+
+_LOOK_EVERY_S = 0.05  # at a caller's cancel token
+
+
+class _Waiter:
+    """One call that waits for its response."""
+
+    __slots__ = ("_arrived", "response")
+
+    def __init__(self) -> None:
+        self._arrived = Lock()
+        self._arrived.acquire()
+        self.response: Answer | Failure | None = None
+
+    def deliver(self, response: Answer | Failure | None) -> None:
+        """Wakes the call; None when there will be no response."""
+        self.response = response
+        self._arrived.release()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether it was woken in time. A call that was woken once must not wait again."""
+        return self._arrived.acquire(timeout=max(0.0, timeout_s))
+
+
+class Client:
+    """A connection to one adapter. Safe from any thread; `close` it in the end.
+
+    Every call raises `ProtocolError` when the adapter refuses, `CallTimeout` when it is late or the caller cancelled,
+    `ClientClosed` when the stream is gone, and `SchemaViolation` when parameters or result break the contract.
+    """
+
+    def __init__(
+        self,
+        reader: LineReader,
+        writer: BinaryIO,
+        *,
+        diagnostics: Diagnostics | None = None,
+        cancel_grace_s: float = CANCEL_GRACE_S,
+        max_frame_bytes: int = MAX_FRAME_BYTES,
+        clock: Clock | None = None,
+    ) -> None:
+        """Starts reading `reader`; `writer` is closed by `close`. Violations are counted in `diagnostics`."""
+        self.diagnostics = diagnostics or Diagnostics()
+        self._decoder = Decoder(reader, max_frame_bytes=max_frame_bytes)
+        self._encoder = Encoder(writer, max_frame_bytes=max_frame_bytes)
+        self._writer = writer
+        self._grace_s = cancel_grace_s
+        self._clock = clock or SystemClock()
+        self._schemas = SchemaSet.shared()
+        self._lock = Lock()
+        self._ids = count(1)
+        self._waiting: dict[RawId, _Waiter] = {}
+        self._lines: SimpleQueue[bytes | None] = SimpleQueue()
+        self._closed = ""
+        for work in (self._read, self._write):
+            Thread(target=work, name=f"recall-client{work.__name__}", daemon=True).start()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the stream is gone; no call can succeed any more."""
+        return bool(self._closed)
+
+    def initialize(self, params: InitializeParams, *, timeout_s: float, cancel: CancelToken | None = None) -> Manifest:
+        """The handshake. Raises `VersionMismatch` when the adapter names a version outside the asked range."""
+        wire = self.call(messages.INITIALIZE, params.to_wire(), timeout_s=timeout_s, cancel=cancel)
+        manifest = Manifest.from_wire(wire)
+        check_negotiated(params.protocol_version_min, params.protocol_version_max, offered=manifest.protocol_version)
+        return manifest
+
+    def search(self, params: SearchParams, *, cancel: CancelToken | None = None) -> SearchResult:
+        """The adapter's candidates."""
+        return SearchResult.from_wire(self._timed(messages.SEARCH, params, cancel))
+
+    def expand(self, params: ExpandParams, *, cancel: CancelToken | None = None) -> ExpandResult:
+        """What a locator of this adapter names."""
+        return ExpandResult.from_wire(self._timed(messages.EXPAND, params, cancel))
+
+    def health(self, params: HealthParams, *, cancel: CancelToken | None = None) -> Health:
+        """How the adapter's source is."""
+        return Health.from_wire(self._timed(messages.HEALTH, params, cancel))
+
+    def refresh(self, params: RefreshParams, *, cancel: CancelToken | None = None) -> Health:
+        """Asks the adapter to catch up with its source."""
+        return Health.from_wire(self._timed(messages.REFRESH, params, cancel))
+
+    def shutdown(self, *, timeout_s: float) -> None:
+        """Asks the adapter for a clean end."""
+        self.call(messages.SHUTDOWN, {}, timeout_s=timeout_s)
+
+    def call(
+        self, method: str, params: Json | None, *, timeout_s: float, cancel: CancelToken | None = None
+    ) -> dict[str, Any]:
+        """Sends one request of the protocol and waits for its result, which keeps the method's schema."""
+        self._schemas.validate_params(method, params)
+        identity = RawId(str(next(self._ids)))
+        line = self._encoder.line_of(Request(identity, method, params))
+        waiter = _Waiter()
+        with self._lock:
+            self._check_open()
+            self._waiting[identity] = waiter
+        self._lines.put(line)
+        try:
+            response = self._response(waiter, method, identity=identity, timeout_s=timeout_s, cancel=cancel)
+        finally:
+            with self._lock:
+                self._waiting.pop(identity, None)
+        if isinstance(response, Failure):
+            raise response.error
+        try:
+            self._schemas.validate_result(method, response.result)
+        except SchemaViolation as error:
+            self.diagnostics.record_violation(error)
+            raise
+        return response.result if isinstance(response.result, dict) else {}
+
+    def close(self) -> None:
+        """Closes the peer's stdin once what was asked is written, and wakes every waiter. Waits for nothing."""
+        self._end("it was closed")
+
+    def _timed(
+        self,
+        method: str,
+        params: SearchParams | ExpandParams | HealthParams | RefreshParams,
+        cancel: CancelToken | None,
+    ) -> dict[str, Any]:
+        """A call that ends at the deadline of its parameters."""
+        timeout_s = (params.deadline_ns - self._clock.now_ns()) / NS_PER_S
+        return self.call(method, params.to_wire(), timeout_s=timeout_s, cancel=cancel)
+
+    def _response(
+        self, waiter: _Waiter, method: str, *, identity: RawId, timeout_s: float, cancel: CancelToken | None
+    ) -> Answer | Failure:
+        """Waits for the response; after the deadline or a cancellation only for a sign of life."""
+        ends_at = monotonic() + timeout_s
+        cause = self._wait(waiter, ends_at, cancel)
+        if cause:
+            self._lines.put(self._encoder.line_of(cancel_of(identity)))
+            answered = waiter.wait(self._grace_s) and waiter.response is not None
+            raise CallTimeout(method, request_id=identity, cause=cause, acknowledged=answered)
+        if waiter.response is None:
+            self._check_open()
+            raise ClientClosed("The connection to the adapter is gone.")
+        return waiter.response
+
+    def _wait(self, waiter: _Waiter, ends_at: float, cancel: CancelToken | None) -> str:
+        """Empty when the waiter was woken; else what ended the wait."""
+        while True:
+            left_s = ends_at - monotonic()
+            if waiter.wait(left_s if cancel is None else min(left_s, _LOOK_EVERY_S)):
+                return ""
+            if cancel is not None and cancel.is_cancelled:
+                return "cancelled"
+            if monotonic() >= ends_at:
+                return "deadline"
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ClientClosed(f"The connection to the adapter is gone: {self._closed}.", reason=self._closed)
+
+    def _read(self) -> None:
+        """The reading thread: until the stream ends."""
+        while True:
+            try:
+                message = self._decoder.read()
+            except FrameError as error:
+                self.diagnostics.record_violation(error)
+            except (OSError, ValueError):
+                self._end("it broke")
+                return
+            else:
+                if message is None:
+                    self._end("the adapter ended it")
+                    return
+                self._deliver(message)
+
+    def _deliver(self, message: Message) -> None:
+        if not isinstance(message, Answer | Failure):
+            self.diagnostics.record_violation(RecallError("The adapter sent a request or a notification of its own."))
+            return
+        with self._lock:
+            waiter = self._waiting.pop(message.id, None)
+        if waiter is None:
+            self.diagnostics.record_violation(RecallError("The adapter answered a request that nobody waits for."))
+        else:
+            waiter.deliver(message)
+
+    def _write(self) -> None:
+        """The writing thread: it alone touches the peer's stdin, so it alone is held by a peer that stops reading."""
+        try:
+            while (line := self._lines.get()) is not None:
+                self._encoder.write_line(line)
+        except (OSError, ValueError):
+            self._end("the adapter reads no more")
+        with suppress(OSError):  # what was left to write has no reader
+            self._writer.close()
+
+    def _end(self, why: str) -> None:
+        """Wakes every waiter for good; the first reason stays."""
+        with self._lock:
+            self._closed = self._closed or why
+            waiters = list(self._waiting.values())
+            self._waiting.clear()
+        for waiter in waiters:
+            waiter.deliver(None)
+        self._lines.put(None)
