@@ -66,6 +66,16 @@ class Graph:
                 found[entity_id].append(name)
         return {entity_id: tuple(names) for entity_id, names in found.items()}
 
+    def entities_of(self, fact_id: str) -> tuple[Entity, ...]:
+        """The entities that a fact mentions, by label; a read-only store may lag behind."""
+        with self._ledger.read() as connection:
+            rows = connection.exec_driver_sql(
+                f"SELECT {_ENTITY} FROM entities WHERE id IN (SELECT entity_id FROM mentions WHERE fact_id = ?)"
+                " ORDER BY label, id",
+                (fact_id,),
+            )
+            return tuple(Entity(*row) for row in rows)
+
     def mentions_lag(self) -> int:
         """How many journal entries `mentions` has not seen yet; only a read-only store stays behind."""
         with self._ledger.read() as connection:
