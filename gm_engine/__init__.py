@@ -83,6 +83,7 @@ from gm_engine.records import (
     FactDifference,
     FactQuery,
     FactScope,
+    ImportFormat,
     ImportReport,
     IndexProgress,
     JournalEntry,
@@ -115,6 +116,7 @@ if TYPE_CHECKING:
     from gm_engine.consolidation.inbox import BulkDecision, Inbox
     from gm_engine.consolidation.review import Requests
     from gm_engine.curation import lost_and_invented
+    from gm_engine.importing.formats import IMPORT_FORMATS
     from gm_engine.lab import Quality, QueryOutcome, QuerySetReport
     from gm_engine.memory import Memory
     from gm_engine.moment import MemoryView
@@ -134,6 +136,7 @@ if TYPE_CHECKING:
     from gm_engine.store.lab import JudgedQuery, QuerySet, RankingProfile
 
 _HEAVY = {
+    "IMPORT_FORMATS": "gm_engine.importing.formats",
     "Clients": "gm_engine.clients",
     "Requests": "gm_engine.consolidation.review",
     "BulkDecision": "gm_engine.consolidation.inbox",
@@ -177,6 +180,7 @@ __all__ = [
     "APPLICABLE_KINDS",
     "BALANCED_WEIGHTS",
     "CONFIDENCE_LABELS",
+    "IMPORT_FORMATS",
     "PROPOSAL_KINDS",
     "SHARED_AGENT_ID",
     "SUPERSEDED_BY_AGENT",
@@ -225,6 +229,7 @@ __all__ = [
     "FactScope",
     "Finding",
     "GrayMatterError",
+    "ImportFormat",
     "ImportRefused",
     "ImportReport",
     "Inbox",

@@ -68,6 +68,7 @@ from gm_engine.store.transaction import Transaction
 from gm_engine.version import __version__
 
 if TYPE_CHECKING:
+    from gm_engine.importing.door import ImportOptions
     from gm_engine.ranking.batch import BatchResult
     from gm_engine.ranking.missing import MissingReport
     from gm_engine.ranking.rank_table import RankTable
@@ -590,29 +591,21 @@ class Memory(Curation, Keeping):
 
     # --- importing -------------------------------------------------------------------------------------------------
 
-    def import_preview(
-        self, path: Path | str, *, progress: Progress = no_progress, cancel: CancelToken | None = None
-    ) -> ImportReport:
-        """What `import_store` would do; nothing is written. Raises `ImportRefused` or `NotFound`."""
-        from gm_engine.importing.graymatter import preview_store
+    def import_preview(self, path: Path | str, **options: Unpack[ImportOptions]) -> ImportReport:
+        """What `import_store` would do; nothing is written. Raises `ImportRefused`, `InvalidInput` or `NotFound`."""
+        from gm_engine.importing.door import preview
 
-        return preview_store(self._ledger, Path(path), progress=progress, cancel=cancel or CancelToken())
+        return preview(self._ledger, Path(path), options)
 
-    def import_store(
-        self, path: Path | str, *, progress: Progress = no_progress, cancel: CancelToken | None = None
-    ) -> ImportReport:
-        """Imports a GrayMatter store (`gray.db` or its JSON export); importing again adds only what is new.
+    def import_store(self, path: Path | str, **options: Unpack[ImportOptions]) -> ImportReport:
+        """Imports a GrayMatter store, or what another program remembers; importing again adds only what is new.
 
-        Raises `ImportRefused` or `NotFound` before anything is written; records that cannot be read are listed.
+        The format is detected unless `format` (a name in `IMPORT_FORMATS`) says it. Texts go to `agent_id`, else to
+        whom the file names. `columns` maps a table's columns: `{"text": "body"}`. Raises `ImportRefused`,
+        `InvalidInput` or `NotFound` before anything is written; records that cannot be read are listed.
         """
-        from gm_engine.importing.graymatter import import_store
+        from gm_engine.importing.door import bring_in
 
-        report = import_store(
-            self._ledger,
-            Path(path),
-            origin=replace(self._origin, channel="import"),
-            progress=progress,
-            cancel=cancel or CancelToken(),
-        )
+        report = bring_in(self._ledger, Path(path), options, origin=replace(self._origin, channel="import"))
         self._search.wake()
         return report

@@ -112,6 +112,8 @@ def import_payload(report: ImportReport) -> dict[str, JsonValue]:
     """What an import found, wrote and left out."""
     return {
         "source": report.source,
+        "format": report.format,
+        "agents": [*report.agents],
         "found": counts_payload(report.found),
         "imported": counts_payload(report.imported),
         "skipped": [{"kind": skip.kind, "id": skip.id, "reason": skip.reason} for skip in report.skipped],

@@ -19,6 +19,7 @@ from gm_engine.progress import CancelToken, Progress, no_progress
 from gm_engine.records import Counts, ImportReport, JsonValue, Skipped
 
 if TYPE_CHECKING:
+    from gm_engine.importing.door import ImportOptions
     from gm_engine.memory import Memory
 
 EXPORTERS = "graymatter.exporters"
@@ -57,41 +58,64 @@ class Exporter(Protocol):
 
 @click.command("import")
 @click.argument("path", type=click.Path(path_type=Path))
+@click.option("--as", "agent", metavar="AGENT", help="Give every text to AGENT (else whom the file names).")
+@click.option("--format", "name", metavar="FORMAT", help="What PATH is, if it is not told right by itself.")
+@click.option("--map", "mapped", multiple=True, metavar="FIELD=COLUMN", help="Where a table has text, agent, created …")
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
 @click.option("--no-wait", is_flag=True, help="Do not compute the vectors now; they follow with the next recalls.")
 @shared_options
-def import_(path: Path, *, dry_run: bool, no_wait: bool) -> None:
-    """Import the GrayMatter store PATH (gray.db, memories.json). Importing twice brings nothing new."""
+def import_(
+    path: Path, *, agent: str | None, name: str | None, mapped: tuple[str, ...], dry_run: bool, no_wait: bool
+) -> None:
+    """Import PATH: a GrayMatter store, or what another program remembers. Importing twice brings nothing new.
+
+    FORMAT is graymatter (gray.db, memories.json), mcp-memory (memory.jsonl), mem0, mcp-memory-service, claude-mem,
+    memory-list (Claude or ChatGPT memories), agent-instructions (CLAUDE.md, AGENTS.md), markdown (a note or a folder:
+    basic-memory, Obsidian), csv or jsonl. FIELD is text, agent, created, confidence or id.
+    """
     session = current()
     if not path.exists():
         raise NotFound(f"There is no file {path}.", path=str(path))
-    with session.progress() as progress:
-        report = _preview(session, path, progress) if dry_run else _apply(session, path, progress, wait=not no_wait)
+    options: ImportOptions = {"format": name, "agent_id": agent, "columns": _columns(mapped)}
+    with session.progress() as options["progress"]:
+        report = _preview(session, path, options) if dry_run else _apply(session, path, options, wait=not no_wait)
     lines = [
         f"{'would import' if dry_run else 'imported'} {_counts(report.imported)}",
-        f"found {_counts(report.found)} in {plain(report.source)}",
+        f"found {_counts(report.found)} in {plain(report.source)} ({report.format})",
     ]
+    if report.agents:
+        lines.append(f"for {', '.join(map(plain, report.agents))}")
     session.answer(import_payload(report), [*lines, *_skip_lines(report.skipped)])
 
 
-def _preview(session: Session, path: Path, progress: Progress) -> ImportReport:
+def _columns(mapped: tuple[str, ...]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in mapped]
+    for text, (ours, _, theirs) in zip(mapped, pairs, strict=True):
+        if not ours or not theirs:
+            raise click.UsageError(f"--map wants FIELD=COLUMN, not {text!r}.", click.get_current_context())
+    return {ours: theirs for ours, _, theirs in pairs}
+
+
+def _preview(session: Session, path: Path, options: ImportOptions) -> ImportReport:
     """What an import would bring. Where there is no store yet, none is made for asking."""
     from gm_engine.memory import Memory
 
     if session.has_store:
         with session.reading() as memory:
-            return memory.import_preview(path, progress=progress)
+            return memory.import_preview(path, **options)
     with TemporaryDirectory(prefix="graymatter-") as empty, Memory.open(empty, background=False) as memory:
-        return memory.import_preview(path, progress=progress)
+        return memory.import_preview(path, **options)
 
 
-def _apply(session: Session, path: Path, progress: Progress, *, wait: bool) -> ImportReport:
+def _apply(session: Session, path: Path, options: ImportOptions, *, wait: bool) -> ImportReport:
     if not session.has_store:
-        _preview(session, path, no_progress)  # a file that is refused leaves no empty store behind
+        quiet = options.copy()
+        quiet["progress"] = no_progress
+        _preview(session, path, quiet)  # a file that is refused leaves no empty store behind
     with session.writing(create=True) as memory:
-        report = memory.import_store(path, progress=progress)
+        report = memory.import_store(path, **options)
         if wait:
-            finish_index(memory, progress)
+            finish_index(memory, options["progress"])
     return report
 
 

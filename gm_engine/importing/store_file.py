@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -22,6 +20,7 @@ from gm_engine.importing.records import (
     entity_from,
     fact_from,
 )
+from gm_engine.importing.text_files import after_space, json_elements, whole_text
 from gm_engine.progress import CancelToken, Progress
 from gm_engine.records import Counts, Edge, Entity, Origin, Skipped, SourceRef
 from gm_engine.store.checkpoints import NewCheckpoint
@@ -29,7 +28,6 @@ from gm_engine.store.facts import NewFact
 
 _STEP = 256
 _SNIFF_BYTES = 4096
-_SPACE = re.compile(r"[ \t\n\r]*")
 _STORE_NAMES = ("gray.db", ".graymatter/gray.db")
 _OTHER_BUCKETS = {
     "agents": "the list of agents, which the facts themselves name",
@@ -122,47 +120,11 @@ def _listed_fact(value: object, origin: Origin) -> NewFact:
 
 def _elements(source: Path) -> Iterator[object]:
     """The elements of a JSON array, one short decoding call each."""
-    name = source.name
-    try:
-        text = source.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise ImportRefused(f"{name} cannot be read: {error.strerror}.", file=name) from error
-    except UnicodeDecodeError as error:
-        text = f"{name} is not UTF-8: byte {error.start} cannot be decoded."
-        raise ImportRefused(text, file=name, offset=error.start) from error
-    decoder = json.JSONDecoder()
-    at = _after_space(text, 0)
+    text = whole_text(source)
+    at = after_space(text, 0)
     if text[at : at + 1] != "[":
-        raise ImportRefused(f"{name} is no array of facts.", file=name)
-    at = _after_space(text, at + 1)
-    if text[at : at + 1] == "]":
-        _check_end(text, at, name)
-        return
-    while True:
-        try:
-            value, at = decoder.raw_decode(text, at)
-        except RecursionError as error:
-            raise ImportRefused(f"{name} nests values too deeply at character {at}.", file=name) from error
-        except ValueError as error:
-            raise ImportRefused(f"{name} is no complete JSON array: {error}.", file=name, offset=at) from error
-        yield value
-        at = _after_space(text, at)
-        if text[at : at + 1] == "]":
-            _check_end(text, at, name)
-            return
-        if text[at : at + 1] != ",":
-            raise ImportRefused(f"{name} is no complete JSON array: no comma at character {at}.", file=name, offset=at)
-        at = _after_space(text, at + 1)
-
-
-def _after_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
-
-
-def _check_end(text: str, at: int, name: str) -> None:
-    if _after_space(text, at + 1) != len(text):
-        raise ImportRefused(f"{name} goes on after the array, at character {at + 1}.", file=name, offset=at + 1)
+        raise ImportRefused(f"{source.name} is no array of facts.", file=source.name)
+    yield from json_elements(text, at, source.name)
 
 
 def _read_bolt(

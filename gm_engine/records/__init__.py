@@ -69,9 +69,11 @@ from gm_engine.records.recall import (
     StoreSettings,
 )
 from gm_engine.records.store import (
+    GRAYMATTER_FORMAT,
     Counts,
     Edge,
     Entity,
+    ImportFormat,
     ImportReport,
     IndexProgress,
     Process,
@@ -86,6 +88,7 @@ __all__ = [
     "BALANCED_WEIGHTS",
     "CONFIDENCE_LABELS",
     "DEFAULT_ACCESS",
+    "GRAYMATTER_FORMAT",
     "SHARED_AGENT_ID",
     "SUPERSEDED_BY_AGENT",
     "VERDICTS",
@@ -120,6 +123,7 @@ __all__ = [
     "FactDifference",
     "FactQuery",
     "FactScope",
+    "ImportFormat",
     "ImportReport",
     "IndexProgress",
     "JournalEntry",

@@ -53,14 +53,35 @@ class Skipped:
     reason: str
 
 
+GRAYMATTER_FORMAT = "graymatter"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportFormat:
+    """One format that can be imported. `agent_id` is where texts go that name nobody; "" where all of them do."""
+
+    name: str
+    title: str
+    agent_id: str
+    takes_columns: bool
+
+
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import found, what it wrote, and what it left out. A preview has `imported` as it would be."""
+    """What an import found, what it wrote, and what it left out. A preview has `imported` as it would be.
+
+    Of another program's file it also says which `format` it is, which `agents` its texts go to (20 at most), the first
+    new texts, and the names of a table's columns.
+    """
 
     source: str
     found: Counts
     imported: Counts
     skipped: tuple[Skipped, ...]
+    format: str = GRAYMATTER_FORMAT
+    agents: tuple[str, ...] = ()
+    samples: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
