@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         as_protocol_error,
     )
     from gm_engine.recall_protocol.frames import MAX_FRAME_BYTES, Decoder, Encoder
+    from gm_engine.recall_protocol.handler import Handler, RequestContext
     from gm_engine.recall_protocol.messages import Answer, Failure, Message, Notification, RawId, Request
     from gm_engine.recall_protocol.payloads import (
         Candidate,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
         SearchResult,
     )
     from gm_engine.recall_protocol.schemas import SchemaSet
-    from gm_engine.recall_protocol.server import Handler, RequestContext, serve, standard_streams
+    from gm_engine.recall_protocol.server import serve, standard_streams
     from gm_engine.recall_protocol.versions import MAX_VERSION, MIN_VERSION, check_negotiated, negotiate_version
 
 _ROOM = "gm_engine.recall_protocol"
@@ -60,6 +61,7 @@ _NAMES = {
         "as_protocol_error",
     ),
     "frames": ("MAX_FRAME_BYTES", "Decoder", "Encoder"),
+    "handler": ("Handler", "RequestContext"),
     "messages": ("Answer", "Failure", "Message", "Notification", "RawId", "Request"),
     "payloads": (
         "Candidate",
@@ -76,7 +78,7 @@ _NAMES = {
         "SearchResult",
     ),
     "schemas": ("SchemaSet",),
-    "server": ("Handler", "RequestContext", "serve", "standard_streams"),
+    "server": ("serve", "standard_streams"),
     "versions": ("MAX_VERSION", "MIN_VERSION", "check_negotiated", "negotiate_version"),
 }
 _HOMES = {name: f"{_ROOM}.{home}" for home, names in _NAMES.items() for name in names}

@@ -6,6 +6,8 @@ deadline and grace. Calls are synchronous and may come from any thread.
 
 from __future__ import annotations
 
+import select
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 from queue import SimpleQueue
@@ -39,6 +41,7 @@ CANCEL_GRACE_S = 0.25
 """How long a peer may take to answer a cancel before it counts as wedged."""
 
 _LOOK_EVERY_S = 0.05  # at a caller's cancel token
+_SURE_BYTES = getattr(select, "PIPE_BUF", 512)  # a pipe that is ready takes as many without blocking
 
 
 class _Waiter:
@@ -90,6 +93,9 @@ class Client:
         self._ids = count(1)
         self._waiting: dict[RawId, _Waiter] = {}
         self._lines: SimpleQueue[bytes | None] = SimpleQueue()
+        self._queued = 0
+        self._sending = Lock()
+        self._is_writable = _writable_check(writer)
         self._closed = ""
         for work in (self._read, self._write):
             Thread(target=work, name=f"recall-client{work.__name__}", daemon=True).start()
@@ -137,7 +143,7 @@ class Client:
         with self._lock:
             self._check_open()
             self._waiting[identity] = waiter
-        self._lines.put(line)
+        self._send(line)
         try:
             response = self._response(waiter, method, identity=identity, timeout_s=timeout_s, cancel=cancel)
         finally:
@@ -173,7 +179,7 @@ class Client:
         ends_at = monotonic() + timeout_s
         cause = self._wait(waiter, ends_at, cancel)
         if cause:
-            self._lines.put(self._encoder.line_of(cancel_of(identity)))
+            self._send(self._encoder.line_of(cancel_of(identity)))
             answered = waiter.wait(self._grace_s) and waiter.response is not None
             raise CallTimeout(method, request_id=identity, cause=cause, acknowledged=answered)
         if waiter.response is None:
@@ -223,11 +229,25 @@ class Client:
         else:
             waiter.deliver(message)
 
+    def _send(self, line: bytes) -> None:
+        """Writes at once what cannot block; everything else is written by the writing thread, in order."""
+        with self._sending:
+            if self._queued or len(line) > _SURE_BYTES or not self._is_writable():
+                self._queued += 1
+                self._lines.put(line)
+                return
+            try:
+                self._encoder.write_line(line)
+            except (OSError, ValueError):
+                self._end("the adapter reads no more")
+
     def _write(self) -> None:
-        """The writing thread: it alone touches the peer's stdin, so it alone is held by a peer that stops reading."""
+        """The writing thread: it alone may be held by a peer that stops reading."""
         try:
             while (line := self._lines.get()) is not None:
                 self._encoder.write_line(line)
+                with self._sending:
+                    self._queued -= 1
         except (OSError, ValueError):
             self._end("the adapter reads no more")
         with suppress(OSError):  # what was left to write has no reader
@@ -242,3 +262,14 @@ class Client:
         for waiter in waiters:
             waiter.deliver(None)
         self._lines.put(None)
+
+
+def _writable_check(writer: BinaryIO) -> Callable[[], bool]:
+    """Whether a pipe takes `_SURE_BYTES` without blocking. Where nobody can tell, the answer is always no."""
+    try:
+        descriptor = writer.fileno()
+        poll = select.poll()
+    except (OSError, ValueError, AttributeError):
+        return lambda: False
+    poll.register(descriptor, select.POLLOUT)
+    return lambda: any(event & select.POLLOUT for _, event in poll.poll(0))

@@ -59,9 +59,13 @@ class Failure:
 
 Message = Request | Notification | Answer | Failure
 
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_SPACE = re.compile(r"[ \t\r\n]*")
-_ABSENT = object()
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?").match
+_SPACE = re.compile(r"[ \t\r\n]*").match
+_OPEN = re.compile(r"[ \t\r\n]*\{[ \t\r\n]*").match
+_PLAIN_NAME = re.compile(r'"([a-z]+)"[ \t\r\n]*:[ \t\r\n]*').match
+_COLON = re.compile(r"[ \t\r\n]*:[ \t\r\n]*").match
+_SEPARATOR = re.compile(r"[ \t\r\n]*([,}])[ \t\r\n]*").match
+_NO_JSON = "it is not JSON"
 
 
 class _NotAMessage(Exception):
@@ -69,7 +73,7 @@ class _NotAMessage(Exception):
 
 
 def _no_constant(_: str) -> object:
-    raise _NotAMessage("it is not JSON")  # NaN and Infinity are Python's, not JSON's
+    raise _NotAMessage(_NO_JSON)  # NaN and Infinity are Python's, not JSON's
 
 
 _scan = json.JSONDecoder(parse_constant=_no_constant).scan_once  # type: ignore[attr-defined]
@@ -90,7 +94,7 @@ def parse_message(line: bytes) -> Message:
     except _NotAMessage as found:
         why = str(found)
     except (ValueError, StopIteration, RecursionError):
-        why = "it is not JSON"
+        why = _NO_JSON
     raise FrameError(why, size_bytes=len(line))
 
 
@@ -141,41 +145,44 @@ class _Member(NamedTuple):
 
 def _members(text: str) -> dict[str, _Member]:
     """The members of the object that `text` is."""
-    members: dict[str, _Member] = {}
-    at = _skip(text, 0)
-    if text[at : at + 1] != "{":
-        _scan(text, at)  # not JSON at all is told apart from JSON of another shape
+    opened = _OPEN(text)
+    if opened is None:
+        _scan(text, _SPACE(text).end())  # type: ignore[union-attr]  # not JSON at all is told from JSON of another shape
         raise _NotAMessage("it is no JSON object")
-    at = _skip(text, at + 1)
-    more = text[at : at + 1] != "}"
-    while more:
-        if text[at : at + 1] != '"':
-            raise _NotAMessage("it is not JSON")
-        name, at = scanstring(text, at + 1, True)
-        at = _skip(text, at)
-        if text[at : at + 1] != ":":
-            raise _NotAMessage("it is not JSON")
-        start = _skip(text, at + 1)
-        value, at = _value(text, start, keep_text=name == "id")
+    members: dict[str, _Member] = {}
+    at, mark = opened.end(), "{"
+    if text[at : at + 1] == "}":
+        at, mark = at + 1, "}"
+    while mark != "}":
+        name, start = _name(text, at)
+        value, end = _value(text, start, keep_text=name == "id")
         if name in members:
             raise _NotAMessage("a member occurs twice")
-        members[name] = _Member(value, start, at)
-        at = _skip(text, at)
-        more = text[at : at + 1] == ","
-        at = _skip(text, at + 1) if more else at
-    if text[at : at + 1] != "}" or _skip(text, at + 1) != len(text):
-        raise _NotAMessage("it is not JSON")
+        members[name] = _Member(value, start, end)
+        separator = _SEPARATOR(text, end)
+        if separator is None:
+            raise _NotAMessage(_NO_JSON)
+        at, mark = separator.end(), separator[1]
+    if text[at:].strip(" \t\r\n"):
+        raise _NotAMessage(_NO_JSON)
     return members
+
+
+def _name(text: str, at: int) -> tuple[str, int]:
+    """The name of the member at `at`, and where its value starts."""
+    if plain := _PLAIN_NAME(text, at):
+        return plain[1], plain.end()
+    if text[at : at + 1] == '"':
+        name, at = scanstring(text, at + 1, True)
+        if colon := _COLON(text, at):
+            return name, colon.end()
+    raise _NotAMessage(_NO_JSON)
 
 
 def _value(text: str, start: int, *, keep_text: bool) -> tuple[object, int]:
     """The value at `start` and where it ends. The number of an id stays text: it may have any number of digits."""
-    number = _NUMBER.match(text, start) if keep_text else None
+    number = _NUMBER(text, start) if keep_text else None
     return (number, number.end()) if number is not None else _scan(text, start)
-
-
-def _skip(text: str, at: int) -> int:
-    return _SPACE.match(text, at).end()  # type: ignore[union-attr]  # it matches everywhere
 
 
 def _message(text: str, members: dict[str, _Member]) -> Message:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Self
 
 from gm_engine.clock import GO_ZERO_TIME, format_ns, parse_rfc3339
@@ -84,9 +85,15 @@ def _member(each: Field[Any]) -> tuple[str, _Member]:
     return key, _Member(each.name, each.default is MISSING and each.default_factory is MISSING, is_instant)
 
 
+@lru_cache(maxsize=256)
+def instant_ns(text: str) -> int | None:
+    """The nanoseconds since 1970 of an instant of the wire; None for the zero instant."""
+    return parse_rfc3339(text)
+
+
 def _from_json(member: _Member, value: Any) -> object:
     if member.is_instant:
-        return parse_rfc3339(value)
+        return instant_ns(value)
     if nested := _NESTED.get(member.name):
         is_array = isinstance(value, list)
         return tuple(nested.from_wire(part) for part in value) if is_array else nested.from_wire(value)

@@ -1,4 +1,4 @@
-"""The adapter's end: reads requests, hands each to a handler in a thread of a pool, and writes the answers.
+"""The adapter's end: reads requests, lets a handler answer them in as many threads as it takes, and writes the answers.
 
 Whatever a handler does, the stream stays clean: an answer that breaks the contract becomes an internal error, an
 unexpected failure is logged and becomes one too, and what was cancelled or is too late says so.
@@ -10,16 +10,15 @@ import logging
 import math
 import os
 import sys
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import Event, Lock
+from threading import Lock, Thread
 from time import monotonic
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
-from gm_engine.clock import NS_PER_S, Clock, SystemClock, parse_rfc3339
-from gm_engine.errors import Cancelled, GrayMatterError
-from gm_engine.progress import CancelToken
+from gm_engine.clock import NS_PER_S, Clock, SystemClock
+from gm_engine.errors import GrayMatterError
 from gm_engine.recall_protocol import messages
 from gm_engine.recall_protocol.errors import (
     ErrorCode,
@@ -30,82 +29,22 @@ from gm_engine.recall_protocol.errors import (
     as_protocol_error,
 )
 from gm_engine.recall_protocol.frames import MAX_FRAME_BYTES, ByteWriter, Decoder, Encoder, LineReader
-from gm_engine.recall_protocol.messages import Answer, Failure, Notification, RawId, Request, cancelled_id
+from gm_engine.recall_protocol.handler import Handler, RequestContext
+from gm_engine.recall_protocol.messages import Answer, Failure, Message, Notification, RawId, Request, cancelled_id
 from gm_engine.recall_protocol.payloads import (
     ExpandParams,
-    ExpandResult,
-    Health,
     InitializeParams,
-    Manifest,
     Payload,
     RefreshParams,
     SearchParams,
-    SearchResult,
+    instant_ns,
 )
 from gm_engine.recall_protocol.schemas import REQUEST_METHODS, SchemaSet
 
 MAX_WORKERS = 64
-"""How many requests run at once when `serve` is not told otherwise; more wait their turn."""
+"""How many requests run at once when `serve` is not told otherwise; more wait until one is done."""
 
 _log = logging.getLogger(__name__)
-
-
-class RequestContext(CancelToken):
-    """What a handler knows about its request beside the parameters: until when, and whether it is still wanted.
-
-    It is cancelled by `recall/cancel`, by the end of the stream, and by its deadline. Engine verbs take it as `cancel`.
-    """
-
-    def __init__(self, *, ends_at: float = math.inf) -> None:
-        """`ends_at` is an instant of the monotonic clock."""
-        super().__init__()
-        self._ends_at = ends_at
-
-    @property
-    def remaining_s(self) -> float:
-        """Seconds until the deadline: 0 when it has passed, infinite without one."""
-        return max(0.0, self._ends_at - monotonic())
-
-    @property
-    def is_cancelled(self) -> bool:
-        """Whether nobody waits for the answer any more."""
-        return self._event.is_set() or monotonic() >= self._ends_at
-
-    def check(self) -> None:
-        """Raises `Cancelled` when nobody waits for the answer any more."""
-        if self.is_cancelled:
-            raise Cancelled("The request was abandoned or ran out of time.")
-
-    def wait(self, at_most_s: float) -> bool:
-        """Waits until it is cancelled or the time is over; whether it is cancelled."""
-        self._event.wait(min(at_most_s, self.remaining_s))
-        return self.is_cancelled
-
-
-class Handler(Protocol):
-    """An adapter. Its methods are called from several threads at once; `initialize` before all others.
-
-    Parameters were validated before; results are validated after. Expected failures are `ProtocolError`s; `Cancelled`
-    and `TimeoutError` become `deadline_exceeded`, anything else `internal` without its words.
-    """
-
-    def initialize(self, params: InitializeParams, context: RequestContext) -> Manifest:
-        """Agrees on a version (`negotiate_version`), checks the settings and says what the adapter can do."""
-
-    def search(self, params: SearchParams, context: RequestContext) -> SearchResult:
-        """Ranked candidates, best first."""
-
-    def expand(self, params: ExpandParams, context: RequestContext) -> ExpandResult:
-        """What one of the adapter's locators names."""
-
-    def health(self, context: RequestContext) -> Health:
-        """Whether the source can be reached, how fresh and how complete it is."""
-
-    def refresh(self, params: RefreshParams, context: RequestContext) -> Health:
-        """Catches up with the source. A failed attempt is told by the health it returns, not raised."""
-
-    def shutdown(self) -> None:
-        """A clean end is asked for: nothing new will come. Requests may still be running; do not wait for them."""
 
 
 def serve(
@@ -150,64 +89,110 @@ class _Work:
 
 
 class _Session:
+    """Threads take turns: one reads a request and runs it itself while the next one reads.
+
+    Nothing is handed over between reading and answering, and somebody can always read: the last free thread leaves a
+    request to whoever is done first, so that a cancellation is heard however many requests are running.
+    """
+
     def __init__(self, handler: Handler, decoder: Decoder, encoder: Encoder, *, clock: Clock, max_workers: int) -> None:
         self._handler = handler
         self._decoder = decoder
         self._encoder = encoder
         self._clock = clock
         self._schemas = SchemaSet.shared()
-        self._pool = ThreadPoolExecutor(max_workers, thread_name_prefix="recall-request")
+        self._max_threads = max_workers + 1
+        self._turn = Lock()
+        self._ended = False
         self._lock = Lock()
+        self._threads: list[Thread] = []
+        self._busy = 0
+        self._backlog: deque[_Work] = deque()
         self._in_flight: dict[RequestContext, RawId] = {}
         self._initialized = False
-        self._broken = Event()
 
     def run(self) -> None:
-        """The whole session."""
-        try:
-            if not self._read():
-                self._cancel(None)
-        finally:
-            self._pool.shutdown(wait=True)
+        """The whole session, in this thread and as many others as there are requests at once."""
+        self._take_turns()
+        for thread in self._threads:  # none is added any more: only whoever reads starts one
+            thread.join()
 
-    def _read(self) -> bool:
-        """Dispatches until the end; whether the end was asked for."""
-        while not self._broken.is_set():
-            try:
-                message = self._decoder.read()
-            except FrameError as error:
-                _log.warning("%s", error)
-                continue
-            except (OSError, ValueError):
-                return False
+    def _take_turns(self) -> None:
+        while True:
+            with self._turn:
+                work = None if self._ended else self._next_work()
+                self._ended = self._ended or work is None
+            while work is not None:
+                self._perform(work)
+                work = self._from_backlog()
+            if self._ended:
+                return
+
+    def _next_work(self) -> _Work | None:
+        """Reads until there is a request for this thread to run; None when the session ends."""
+        while (message := self._message()) is not None:
             match message:
-                case None:
-                    return False
                 case Request(method=messages.SHUTDOWN):
                     if self._shutdown(message):
-                        return True
+                        return None
                 case Request():
-                    self._dispatch(message)
+                    work = self._dispatch(message)
+                    if work is not None and self._is_mine(work):
+                        return work
                 case Notification(method=messages.CANCEL):
                     if (identity := cancelled_id(message)) is not None:
                         self._cancel(identity)
                 case _:
                     pass
-        return False
+        self._cancel(None)
+        return None
 
-    def _dispatch(self, request: Request) -> None:
-        """The handshake runs at once, so that nothing overtakes it; everything else runs in the pool."""
+    def _message(self) -> Message | None:
+        """The next message; None at the end of the stream."""
+        while not self._ended:
+            try:
+                return self._decoder.read()
+            except FrameError as error:
+                _log.warning("%s", error)
+            except (OSError, ValueError):
+                break
+        return None
+
+    def _is_mine(self, work: _Work) -> bool:
+        """Whether the reading thread runs this request itself. It sees to it that another one reads meanwhile."""
+        with self._lock:
+            free = len(self._threads) + 1 - self._busy - 1
+            if not free and len(self._threads) + 1 == self._max_threads:
+                self._backlog.append(work)
+                return False
+            self._busy += 1
+            if not free:
+                thread = Thread(target=self._take_turns, name="recall-request", daemon=True)
+                self._threads.append(thread)
+                thread.start()
+            return True
+
+    def _from_backlog(self) -> _Work | None:
+        """The oldest request that found everybody busy; without one this thread is free again."""
+        with self._lock:
+            if self._backlog:
+                return self._backlog.popleft()
+            self._busy -= 1
+            return None
+
+    def _dispatch(self, request: Request) -> _Work | None:
+        """The work of a request; None when it was answered at once: refused, or the handshake."""
         try:
             work = self._accepted(request)
         except ProtocolError as error:
             self._send(Failure(request.id, error))
-            return
+            return None
         with self._lock:
             self._in_flight[work.context] = request.id
         if request.method == messages.INITIALIZE:
             self._perform(work)
-        else:
-            self._pool.submit(self._perform, work)
+            return None
+        return work
 
     def _accepted(self, request: Request) -> _Work:
         """Raises `ProtocolError` for a request that must not run."""
@@ -219,7 +204,7 @@ class _Session:
         params = self._valid(request)
         ends_at = math.inf
         if method != messages.INITIALIZE:
-            deadline_ns = parse_rfc3339(params["deadline"])
+            deadline_ns = instant_ns(params["deadline"])
             if deadline_ns is None:
                 raise ProtocolError(ErrorCode.INVALID_PARAMS, "/deadline is the zero instant, which is no deadline")
             ends_at = monotonic() + (deadline_ns - self._clock.now_ns()) / NS_PER_S
@@ -297,5 +282,5 @@ class _Session:
                 why = error.message if isinstance(error, FrameTooLarge) else "the answer is no JSON value"
                 self._encoder.write(Failure(response.id, ProtocolError(ErrorCode.INTERNAL, why)))
         except (OSError, ValueError):
-            self._broken.set()
+            self._ended = True
             self._cancel(None)
