@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from exporters.obsidian.manifest import FOLDER, Stamp
 from exporters.obsidian.names import NOTE_SUFFIX, file_name, path_key
+from exporters.obsidian.note_file import content_hash
 from gm_engine import DiskFull, PublishRefused
 
 if sys.platform != "win32":
@@ -23,6 +24,7 @@ CONFIG_FOLDER = ".obsidian"
 TRASH = ".trash"
 _TEMPORARY = ".graymatter-write-"
 _SYNC_ALL_ABOVE = 64
+_TICK_NS = 20_000_000  # clocks of file systems step by up to 10 ms
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -78,7 +80,7 @@ class Folder:
                     directories.add(path)
                 else:
                     found = entry.stat(follow_symlinks=False)
-                    files[path] = Stamp(found.st_size, found.st_mtime_ns, found.st_ino)
+                    files[path] = Stamp.of(found)
                     if not found.st_mode & stat.S_IWUSR:
                         read_only.add(path)
         return Scan(files, frozenset(directories), frozenset(read_only), tuple(leftovers))
@@ -102,7 +104,7 @@ class Folder:
             found = (self.root / path).lstat()
         except (FileNotFoundError, NotADirectoryError):
             return None
-        return Stamp(found.st_size, found.st_mtime_ns, found.st_ino)
+        return Stamp.of(found)
 
     def remove_leftovers(self, scan: Scan) -> None:
         """Removes the temporary files that a killed publish left behind."""
@@ -111,24 +113,36 @@ class Folder:
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
+    def settled(self, path: str, content: str, now: Stamp) -> Stamp | None:
+        """The stamp by which a file with the hash `content` is known from now on; None when it can't be known by one.
+
+        That is so when it holds something else by now, or when it is so young at `now` (the stamp of the newest file)
+        that an edit could leave all of its stamp as it is.
+        """
+        stamp = self.stamp(path)
+        if stamp is None or max(stamp.mtime_ns, stamp.ctime_ns) > now.ctime_ns - _TICK_NS:
+            return None
+        return stamp if content_hash(self.read(path) or b"") == content else None
+
     def write(self, path: str, data: bytes) -> Stamp:
         """Replaces a file by `data` in one step: a reader sees the old or the new content, whatever happens.
 
-        Raises `DiskFull` or `PublishRefused`; the old file is then untouched.
+        Returns the stamp of the new file. Raises `DiskFull` or `PublishRefused`; the old file is then untouched.
         """
         target = self.root / path
         temporary = target.parent / f"{_TEMPORARY}{os.getpid()}"
         with _clear_errors(f"{self.name}/{path}"):
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
-                found = _write_new(temporary, data, mode=_mode_of(target))
+                _write_new(temporary, data, mode=_mode_of(target))
                 temporary.replace(target)
+                found = target.lstat()
             except OSError:
                 temporary.unlink(missing_ok=True)
                 raise
         self._written.append(target)
         self.bytes_written += len(data)
-        return Stamp(found.st_size, found.st_mtime_ns, found.st_ino)
+        return Stamp.of(found)
 
     def rename(self, old: str, new: str) -> None:
         """Moves a file inside the folder to a free path."""
@@ -292,8 +306,8 @@ def _mode_of(path: Path) -> int | None:
         return None
 
 
-def _write_new(path: Path, data: bytes, *, mode: int | None) -> os.stat_result:
-    """Writes a file of ours, never through a link, and returns its state. `mode` None: as for any new file."""
+def _write_new(path: Path, data: bytes, *, mode: int | None) -> None:
+    """Writes a file of ours, never through a link. `mode` None: as for any new file."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINKS | _BINARY, 0o666)
     try:
         if mode is not None and sys.platform != "win32":
@@ -301,7 +315,6 @@ def _write_new(path: Path, data: bytes, *, mode: int | None) -> os.stat_result:
         view = memoryview(data)
         while view:
             view = view[os.write(handle, view) :]
-        return os.fstat(handle)
     finally:
         os.close(handle)
 

@@ -1,22 +1,26 @@
-"""Which notes of facts need not be made again: the manifest says they showed all, and nothing that they show changed.
+"""Which notes need not be made again: the manifest says they showed all, and nothing that they show changed.
 
-A note of a fact shows the fact, its lineage, and links to entities, its agent and replaced facts. So it stays as it is
-while the changes since the last complete publish are changes of a few facts that are not in its lineage, and every
-other note lies where it lay.
+A note shows its own record and links to others. So after changes of a few facts the notes to make again are those of
+the facts, those that they link to now and those that they linked to when they were written: links go both ways. All
+other notes stay as they are, while every one of them lies where it lay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from exporters.obsidian.contents import Contents
 from exporters.obsidian.finding import Found
-from exporters.obsidian.layout import Layout, fact_key
+from exporters.obsidian.folder import Folder
+from exporters.obsidian.layout import MAP_ID, Layout, agent_key, entity_key, fact_key, in_vault
+from exporters.obsidian.links import link_targets
 from exporters.obsidian.manifest import Manifest, Stamp
+from exporters.obsidian.names import NOTE_SUFFIX
 from gm_engine import Memory, NotFound
 
 _FEW = 100
 _KINDS = frozenset(("fact", "proposal", "setting"))
+_RECORDS = ("agent:", "entity:", "checkpoint:")
 
 
 def changed_since(memory: Memory, manifest: Manifest, state: str) -> frozenset[str] | None:
@@ -37,11 +41,12 @@ def changed_since(memory: Memory, manifest: Manifest, state: str) -> frozenset[s
 
 
 def steady_notes(changed: frozenset[str] | None, contents: Contents, manifest: Manifest) -> frozenset[str]:
-    """The keys of facts' notes whose titles and folders are those of the last publish."""
+    """The keys of notes whose titles and folders are those of the last publish: facts that stayed, and all records."""
     if changed is None:
         return frozenset()
     keys = ((fact_key(fact.id), fact.version) for fact in contents.facts.values())
-    return frozenset(k for k, version in keys if k in manifest.notes and manifest.notes[k].seq == version)
+    facts = {k for k, version in keys if k in manifest.notes and manifest.notes[k].seq == version}
+    return frozenset(facts.union(key for key in manifest.notes if key.startswith(_RECORDS)))
 
 
 def fresh_notes(
@@ -52,26 +57,64 @@ def fresh_notes(
     found: Found,
     manifest: Manifest,
     stamps: Mapping[str, Stamp],
+    folder: Folder,
 ) -> frozenset[str]:
-    """The keys of facts' notes that are as they would be written."""
+    """The keys of notes that are as they would be written; none when that is not certain."""
     if changed is None:
         return frozenset()
-    touched = {fact_key(fact_id) for fact_id in changed}
+    own = {fact_key(fact_id) for fact_id in changed}
     for key, entry in manifest.notes.items():  # a note elsewhere: links to it change
         place = layout.places.get(key)
-        if key not in touched and (place is None or place.path != entry.path):
+        if key not in own and (place is None or place.path != entry.path):
             return frozenset()
-    for fact_id in changed:
-        touched.update(fact_key(older) for older in contents.replaced.get(fact_id, ()))
-    for fact_id, replaced in contents.replaced.items():
-        if not changed.isdisjoint(replaced):
-            touched.add(fact_key(fact_id))
+    before = _linked_before(own, found, manifest, folder)
+    if before is None:
+        return frozenset()
+    touched = {MAP_ID, *own, *before, *_linked_now(changed, contents)}
+    versions = {fact_key(fact.id): fact.version for fact in contents.facts.values()}
     fresh = set()
-    for fact in contents.facts.values():
-        key = fact_key(fact.id)
-        note, known = found.notes.get(key), manifest.notes.get(key)
-        if key in touched or note is None or known is None or known.base is None or known.seq != fact.version:
+    for key, known in manifest.notes.items():
+        note = found.notes.get(key)
+        if key in touched or note is None or note.stamp is None or note.path != known.path:
             continue
-        if note.path == known.path and note.stamp is not None and note.stamp == stamps.get(note.path):
+        if versions.get(key, known.seq) == known.seq and note.stamp == stamps.get(note.path):
             fresh.add(key)
     return frozenset(fresh)
+
+
+def _linked_before(own: Iterable[str], found: Found, manifest: Manifest, folder: Folder) -> set[str] | None:
+    """What the notes of these facts link to, as they lie there; None where one of them can't be read."""
+    of_path = {in_vault(folder.name, entry.path): key for key, entry in manifest.notes.items()}
+    linked: set[str] = set()
+    for key in own:
+        if key not in manifest.notes:
+            continue  # a new fact: nothing showed it
+        note = found.notes.get(key)
+        data = None if note is None or note.path.startswith("/") else folder.read(note.path)
+        if data is None:
+            return None
+        targets = link_targets(data.decode("utf-8", "replace"))
+        linked.update(of_path[path] for target in targets if (path := _with_suffix(target)) in of_path)
+    return linked
+
+
+def _with_suffix(target: str) -> str:
+    return target if target.endswith(NOTE_SUFFIX) else f"{target}{NOTE_SUFFIX}"
+
+
+def _linked_now(changed: frozenset[str], contents: Contents) -> set[str]:
+    """The notes that show one of these facts now."""
+    linked: set[str] = set()
+    for fact_id in changed:
+        fact = contents.facts.get(fact_id)
+        if fact is None:
+            continue
+        linked.add(agent_key(fact.agent_id))
+        linked.update(fact_key(older) for older in contents.replaced.get(fact_id, ()))
+        linked.update(map(entity_key, contents.mentions.get(fact_id, ())))
+        for edge in contents.edges_from_fact.get(fact_id, ()):
+            linked.update((entity_key(edge.from_id), entity_key(edge.to_id)))
+    for fact_id, replaced in contents.replaced.items():
+        if not changed.isdisjoint(replaced):
+            linked.add(fact_key(fact_id))
+    return linked

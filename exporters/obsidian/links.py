@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import quote, unquote
 
 from exporters.obsidian.names import NOTE_SUFFIX, path_key, title_of
@@ -16,6 +17,7 @@ _SHOWN: dict[int, str | None] = {
         (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
     ),  # they would turn the line around
 }
+_SIMPLE = re.compile(r"[\w,.'()/;!?-]+(?: [\w,.'()/;!?-]+)*", re.ASCII)  # shown as it is
 _FIELD = re.compile(":{2,}")
 _COMMENT = re.compile("%{2,}")
 _LINK = re.compile(r"(?<!\\)\[\[([^\[\]\n]+)\]\]|(?<!\\)\[[^\[\]\n]*\]\(([^()<>\s]+)\)")
@@ -32,6 +34,8 @@ class BrokenLink:
 
 def shown(text: str, limit: int = 60) -> str:
     """`text` as the visible half of a link: one line, without characters that end a link or mean something in it."""
+    if len(text) <= limit and _SIMPLE.fullmatch(text):
+        return text
     title = title_of(visible(text[: 8 * limit]), limit)
     return _COMMENT.sub("%", _FIELD.sub(":", title)).translate(_SHOWN) or "…"
 
@@ -62,11 +66,15 @@ class VaultIndex:
     """Resolves links by path from the vault's root: case-insensitive, a note's extension may be left out."""
 
     def __init__(self, paths: Iterable[str]) -> None:
-        self._keys = {path_key(path) for path in paths}
+        self._paths = frozenset(paths)
+
+    @cached_property
+    def _keys(self) -> frozenset[str]:
+        return frozenset(map(path_key, self._paths))
 
     def resolves(self, target: str) -> bool:
         """Whether `target` is a file. An empty target is the note itself."""
-        if not target:
+        if not target or f"{target}{NOTE_SUFFIX}" in self._paths:  # nearly all of ours
             return True
         key = path_key(target.lstrip("/"))
         return key in self._keys or key + NOTE_SUFFIX in self._keys

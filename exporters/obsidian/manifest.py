@@ -1,13 +1,14 @@
 """What was published last: the path of every note, and what it held when it was written.
 
 `.graymatter/manifest.json` is the base of every later comparison. `.graymatter/files.json` beside it only saves work:
-it remembers size, time and inode of files whose content is known, so that unchanged notes need not be read. Losing
+it remembers size, times and inode of files whose content is known, so that unchanged notes need not be read. Losing
 either costs nothing but time: notes carry their id and the hash of their managed part.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -18,7 +19,6 @@ FOLDER = ".graymatter"
 MANIFEST = f"{FOLDER}/manifest.json"
 FILES = f"{FOLDER}/files.json"
 _VERSION = 1
-_ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +64,20 @@ class AgentNames:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Size in bytes, modification time in nanoseconds and inode of a file."""
+    """Size in bytes, modification and change time in nanoseconds, and inode of a file.
+
+    The change time can't be set by a program: an edit that keeps size and modification time is noticed all the same.
+    """
 
     size: int
     mtime_ns: int
+    ctime_ns: int
     inode: int
+
+    @classmethod
+    def of(cls, found: os.stat_result) -> Stamp:
+        """The stamp in what the system says about a file."""
+        return cls(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
 @dataclass(slots=True)
@@ -86,7 +95,8 @@ class Manifest:
 
     def dump(self, seq: int) -> bytes:
         """The manifest as JSON, one note a line, the same bytes for the same content. `seq` is the store's last."""
-        notes = ",\n".join(_ENCODER.encode(_entry_record(key, entry)) for key, entry in sorted(self.notes.items()))
+        records = [_entry_record(key, entry) for key, entry in sorted(self.notes.items())]
+        notes = json.dumps(records, ensure_ascii=False)[1:-1].replace('}, {"id": ', '},\n{"id": ')  # one a line
         agents = {key: asdict(names) for key, names in sorted(self.agents.items())}
         record = {
             "version": _VERSION,
@@ -143,7 +153,7 @@ def _entry(record: dict[str, Any]) -> Entry:
 
 def dump_files(stamps: Mapping[str, Stamp]) -> bytes:
     """The stamps by path as JSON."""
-    return json.dumps({path: [s.size, s.mtime_ns, s.inode] for path, s in sorted(stamps.items())}).encode()
+    return json.dumps({path: [s.size, s.mtime_ns, s.ctime_ns, s.inode] for path, s in sorted(stamps.items())}).encode()
 
 
 def load_files(data: bytes | None) -> dict[str, Stamp]:
@@ -154,11 +164,13 @@ def load_files(data: bytes | None) -> dict[str, Stamp]:
         return {}
 
 
-def _integers(values: Iterable[object]) -> tuple[int, int, int]:
-    size, mtime_ns, inode = values
-    if not (isinstance(size, int) and isinstance(mtime_ns, int) and isinstance(inode, int)):
-        raise TypeError("a stamp is three integers")
-    return size, mtime_ns, inode
+def _integers(values: Iterable[object]) -> tuple[int, int, int, int]:
+    size, mtime_ns, ctime_ns, inode = values
+    if not (
+        isinstance(size, int) and isinstance(mtime_ns, int) and isinstance(ctime_ns, int) and isinstance(inode, int)
+    ):
+        raise TypeError("a stamp is four integers")
+    return size, mtime_ns, ctime_ns, inode
 
 
 def _record(data: bytes | None) -> dict[str, Any]:

@@ -21,18 +21,21 @@ _IN_JSON = re.compile(r"\[(?=\[)|(?<=\[)\[|[<>`%#^]|:(?=:)|(?<=:):|[\u2028\u2029
 
 
 def render_all(renderer: Renderer, *, but: Collection[str] = ()) -> Iterator[Note]:
-    """Every note of the layout `but` those of facts with these keys, in a fixed order."""
+    """Every note of the layout `but` those with these keys, in a fixed order."""
     contents = renderer.contents
     for fact in contents.facts.values():
         key = fact_key(fact.id)
         if key in renderer.layout.places and key not in but:
             yield renderer.fact(fact)
     for entity in contents.entities.values():
-        yield renderer.entity(entity)
+        if entity_key(entity.id) not in but:
+            yield renderer.entity(entity)
     for checkpoint in contents.saved.values():
-        yield _checkpoint(renderer, checkpoint)
+        if checkpoint_key(checkpoint.id) not in but:
+            yield _checkpoint(renderer, checkpoint)
     for agent in contents.agents:
-        yield _agent(renderer, agent)
+        if agent_key(agent.agent_id) not in but:
+            yield _agent(renderer, agent)
     yield _map(renderer)
 
 

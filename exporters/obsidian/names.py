@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import cached_property
 
 MAX_NAME_BYTES = 240
 MAX_PATH_CHARS = 160
@@ -48,7 +49,8 @@ def title_of(text: str, limit: int = TITLE_CHARS) -> str:
 
 
 def _one_line(text: str, limit: int) -> str:
-    return " ".join(unicodedata.normalize("NFC", text.lstrip()[: 8 * limit]).split())
+    start = text.lstrip()[: 8 * limit]
+    return " ".join((start if start.isascii() else unicodedata.normalize("NFC", start)).split())
 
 
 def _cut(line: str, limit: int) -> str:
@@ -98,9 +100,14 @@ class PathBook:
     """
 
     def __init__(self, taken: Iterable[str] = (), *, room: int = MAX_PATH_CHARS) -> None:
-        self._taken = {path_key(path) for path in taken}
+        self._paths = tuple(taken)
         self._next: dict[str, int] = {}
         self._room = room
+
+    @cached_property
+    def _taken(self) -> set[str]:
+        """The keys in use: made when the first path is asked for, which is never where no note is new."""
+        return {path_key(path) for path in self._paths}
 
     def __contains__(self, path: str) -> bool:
         return path_key(path) in self._taken

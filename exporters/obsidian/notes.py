@@ -19,6 +19,7 @@ from gm_engine.clock import format_ns
 
 RENDERING = 1  # goes up with every change of what a note looks like: published notes are then compared anew
 TAG = "memory"
+_DAY_NS = 86_400 * 10**9
 FACT_KINDS = ("fact", "alias")
 OUR_KEYS = (
     "mem_id",
@@ -72,9 +73,16 @@ class Renderer:
         self.layout = layout
         self.options = options or PublishOptions()
         self._links: dict[str, str | None] = {}
+        self._days: dict[int, str] = {}
 
     def day(self, at_ns: int) -> str:
         """A day as the profile writes it."""
+        number = at_ns // _DAY_NS
+        if number not in self._days:
+            self._days[number] = self._day(at_ns)
+        return self._days[number]
+
+    def _day(self, at_ns: int) -> str:
         iso = format_ns(at_ns)[:10]
         year, month, day = iso.split("-")
         match self.options.date_format:

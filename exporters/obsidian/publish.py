@@ -233,7 +233,7 @@ def _broken_links(plan: Plan, writer: Writer) -> Iterator[BrokenLink]:
     if plan.untouched and not plan.fresh:
         return
     folder = plan.folder
-    paths = [f"{folder.name}/{path}" for path in folder.scan().files]
+    paths = [f"{folder.name}/{path}" for path in (writer.paths() if plan.fresh else folder.scan().files)]
     paths += [note.path[1:] for note in plan.found.notes.values() if note.path.startswith("/")]
     index = VaultIndex(paths)
     for step in writer.done:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from exporters.obsidian.compare import LEFT_ALONE, Step
@@ -90,6 +91,11 @@ class Writer:
         entry = self._manifest.notes.get(key)
         return self.plan.found.notes[key].path if entry is None else entry.path
 
+    def paths(self) -> set[str]:
+        """What lies in the folder after the steps, as far as is known without another look."""
+        before = {step.present.path for step in self.done if step.present is not None}
+        return ({*self.plan.scan.files} - before) | {self.path_of(step.note.key) for step in self.done}
+
     def _keep(self, step: Step, *, path: str, wanted: str | None) -> None:
         """A note that is left alone keeps its base; only where it lies is remembered. `wanted` None: as it was."""
         entry = self._manifest.notes.get(step.note.key) or Entry(path, "", 0, "", managed="", shown="", alone=False)
@@ -131,12 +137,22 @@ class Writer:
         unchanged = unchanged and bool(found.complete) == is_complete
         self._manifest.complete = self.plan.state if is_complete else ""
         folder.sync()
-        if not unchanged:
-            folder.write(MANIFEST, self._manifest.dump(self.plan.seq))
+        stale = [path for path, stamp in self._stamps.items() if self.plan.stamps.get(path) != stamp]
+        if not unchanged or len(stale) > _STALE_STAMPS:
+            newest = folder.write(MANIFEST, self._manifest.dump(self.plan.seq))
             folder.sync()
-        stale = sum(self.plan.stamps.get(path) != stamp for path, stamp in self._stamps.items())
-        if not unchanged or stale > _STALE_STAMPS:
-            folder.write(FILES, dump_files(self._stamps))
+            folder.write(FILES, dump_files(self._settled(stale, newest)))
+
+    def _settled(self, stale: Sequence[str], newest: Stamp) -> dict[str, Stamp]:
+        """The stamps to remember: those of `stale` paths are taken again, with another look at the content."""
+        content = {entry.path: entry.content for entry in self._manifest.notes.values()} | self._manifest.files
+        stamps = dict(self._stamps)
+        for path in stale:
+            stamp = self.plan.folder.settled(path, content.get(path, ""), newest)
+            stamps.pop(path)
+            if stamp is not None:
+                stamps[path] = stamp
+        return stamps
 
     def save_what_can_be_saved(self) -> None:
         """After a failure: remembers what was written, if there is room for it; the next publish works without."""
