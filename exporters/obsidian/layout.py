@@ -50,8 +50,7 @@ def checkpoint_key(checkpoint_id: str) -> str:
     return f"checkpoint:{checkpoint_id}"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where one note lies and what it is called. `path` and `wanted` are as in `Entry`."""
 
     path: str

@@ -17,7 +17,7 @@ _SHOWN: dict[int, str | None] = {
         (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
     ),  # they would turn the line around
 }
-_SIMPLE = re.compile(r"[\w,.'()/;!?-]+(?: [\w,.'()/;!?-]+)*", re.ASCII)  # shown as it is
+_NOT_PLAIN = re.compile(r"[^ -~…]|[\[\]|`<>$\\#]|::|%%|  |^ | $")  # what is not shown as it is
 _FIELD = re.compile(":{2,}")
 _COMMENT = re.compile("%{2,}")
 _LINK = re.compile(r"(?<!\\)\[\[([^\[\]\n]+)\]\]|(?<!\\)\[[^\[\]\n]*\]\(([^()<>\s]+)\)")
@@ -34,7 +34,7 @@ class BrokenLink:
 
 def shown(text: str, limit: int = 60) -> str:
     """`text` as the visible half of a link: one line, without characters that end a link or mean something in it."""
-    if len(text) <= limit and _SIMPLE.fullmatch(text):
+    if 0 < len(text) <= limit and not _NOT_PLAIN.search(text):
         return text
     title = title_of(visible(text[: 8 * limit]), limit)
     return _COMMENT.sub("%", _FIELD.sub(":", title)).translate(_SHOWN) or "…"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from gm_engine import PublishRefused
 
@@ -21,8 +21,7 @@ FILES = f"{FOLDER}/files.json"
 _VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Base:
+class Base(NamedTuple):
     """What a fact's note said when it was written: the hash of its text, label and pin, and a mark of 8 digits for each
     further line of the managed block."""
 
@@ -62,8 +61,7 @@ class AgentNames:
     tag: str
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """Size in bytes, modification and change time in nanoseconds, and inode of a file.
 
     The change time can't be set by a program: an edit that keeps size and modification time is noticed all the same.
@@ -142,7 +140,7 @@ def _entry_record(key: str, entry: Entry) -> dict[str, object]:
     }
     base = entry.base
     if base is not None:
-        record["base"] = [base.text, base.confidence, base.pinned, base.lines]
+        record["base"] = base
     return record
 
 
@@ -153,24 +151,22 @@ def _entry(record: dict[str, Any]) -> Entry:
 
 def dump_files(stamps: Mapping[str, Stamp]) -> bytes:
     """The stamps by path as JSON."""
-    return json.dumps({path: [s.size, s.mtime_ns, s.ctime_ns, s.inode] for path, s in sorted(stamps.items())}).encode()
+    return json.dumps(dict(sorted(stamps.items()))).encode()
 
 
 def load_files(data: bytes | None) -> dict[str, Stamp]:
     """The stamps in `data`; none when it is missing or damaged."""
     try:
-        return {path: Stamp(*_integers(values)) for path, values in _record(data).items()}
+        return {path: _stamp(values) for path, values in _record(data).items()}
     except (TypeError, ValueError):
         return {}
 
 
-def _integers(values: Iterable[object]) -> tuple[int, int, int, int]:
-    size, mtime_ns, ctime_ns, inode = values
-    if not (
-        isinstance(size, int) and isinstance(mtime_ns, int) and isinstance(ctime_ns, int) and isinstance(inode, int)
-    ):
+def _stamp(values: Sequence[int]) -> Stamp:
+    stamp = Stamp(*values)
+    if not all(isinstance(value, int) for value in values):
         raise TypeError("a stamp is four integers")
-    return size, mtime_ns, ctime_ns, inode
+    return stamp
 
 
 def _record(data: bytes | None) -> dict[str, Any]:

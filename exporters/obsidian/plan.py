@@ -93,9 +93,7 @@ def make_plan(
         remove_orphans=remove_orphans,
         steady=steady_notes(changed, contents, manifest),
     )
-    fresh = fresh_notes(
-        changed, contents, layout=layout, found=found, manifest=manifest, stamps=stamps, folder=folder
-    )
+    fresh = fresh_notes(changed, contents, layout=layout, found=found, manifest=manifest, stamps=stamps, folder=folder)
     decisions = Decisions(contents.facts, rejected, lambda: _entities(contents, layout))
     rendered = render_all(Renderer(contents, layout, options), but=fresh)
     seen = _Seen(folder, scan, found, manifest, deleted)
