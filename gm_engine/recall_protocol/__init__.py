@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from gm_engine.recall_protocol.frames import MAX_FRAME_BYTES, Decoder, Encoder
     from gm_engine.recall_protocol.handler import Handler, RequestContext
+    from gm_engine.recall_protocol.keeper import SourceStatus
     from gm_engine.recall_protocol.messages import Answer, Failure, Message, Notification, RawId, Request
     from gm_engine.recall_protocol.payloads import (
         Candidate,
@@ -39,8 +40,10 @@ if TYPE_CHECKING:
         SearchParams,
         SearchResult,
     )
+    from gm_engine.recall_protocol.process import AdapterSpec, Patience
     from gm_engine.recall_protocol.schemas import SchemaSet
     from gm_engine.recall_protocol.server import serve, standard_streams
+    from gm_engine.recall_protocol.supervisor import Supervisor
     from gm_engine.recall_protocol.versions import MAX_VERSION, MIN_VERSION, check_negotiated, negotiate_version
 
 _ROOM = "gm_engine.recall_protocol"
@@ -62,6 +65,7 @@ _NAMES = {
     ),
     "frames": ("MAX_FRAME_BYTES", "Decoder", "Encoder"),
     "handler": ("Handler", "RequestContext"),
+    "keeper": ("SourceStatus",),
     "messages": ("Answer", "Failure", "Message", "Notification", "RawId", "Request"),
     "payloads": (
         "Candidate",
@@ -77,8 +81,10 @@ _NAMES = {
         "SearchParams",
         "SearchResult",
     ),
+    "process": ("AdapterSpec", "Patience"),
     "schemas": ("SchemaSet",),
     "server": ("serve", "standard_streams"),
+    "supervisor": ("Supervisor",),
     "versions": ("MAX_VERSION", "MIN_VERSION", "check_negotiated", "negotiate_version"),
 }
 _HOMES = {name: f"{_ROOM}.{home}" for home, names in _NAMES.items() for name in names}
@@ -97,6 +103,7 @@ __all__ = [
     "MAX_VERSION",
     "MIN_VERSION",
     "AdapterFailed",
+    "AdapterSpec",
     "Answer",
     "CallTimeout",
     "Candidate",
@@ -120,6 +127,7 @@ __all__ = [
     "Manifest",
     "Message",
     "Notification",
+    "Patience",
     "ProtocolError",
     "RawId",
     "RecallError",
@@ -131,6 +139,8 @@ __all__ = [
     "SearchFilters",
     "SearchParams",
     "SearchResult",
+    "SourceStatus",
+    "Supervisor",
     "VersionMismatch",
     "as_protocol_error",
     "check_negotiated",

@@ -13,14 +13,14 @@ from itertools import count
 from queue import SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from gm_engine.clock import NS_PER_S, Clock, SystemClock
 from gm_engine.progress import CancelToken
 from gm_engine.recall_protocol import messages
 from gm_engine.recall_protocol.diagnostics import Diagnostics
 from gm_engine.recall_protocol.errors import CallTimeout, ClientClosed, FrameError, RecallError, SchemaViolation
-from gm_engine.recall_protocol.frames import MAX_FRAME_BYTES, Decoder, Encoder, LineReader
+from gm_engine.recall_protocol.frames import MAX_FRAME_BYTES, Decoder, Encoder
 from gm_engine.recall_protocol.messages import Answer, Failure, Message, RawId, Request, cancel_of
 from gm_engine.recall_protocol.payloads import (
     ExpandParams,
@@ -36,11 +36,11 @@ from gm_engine.recall_protocol.payloads import (
 )
 from gm_engine.recall_protocol.schemas import SchemaSet
 from gm_engine.recall_protocol.versions import check_negotiated
+from gm_engine.recall_protocol.waiting import wait_until
 
 CANCEL_GRACE_S = 0.25
 """How long a peer may take to answer a cancel before it counts as wedged."""
 
-_LOOK_EVERY_S = 0.05  # at a caller's cancel token
 _SURE_BYTES = getattr(select, "PIPE_BUF", 512)  # a pipe that is ready takes as many without blocking
 
 
@@ -61,7 +61,7 @@ class _Waiter:
 
     def wait(self, timeout_s: float) -> bool:
         """Whether it was woken in time. A call that was woken once must not wait again."""
-        return self._arrived.acquire(timeout=max(0.0, timeout_s))
+        return self._arrived.acquire(timeout=timeout_s)
 
 
 class Client:
@@ -73,18 +73,19 @@ class Client:
 
     def __init__(
         self,
-        reader: LineReader,
-        writer: BinaryIO,
+        reader: IO[bytes],
+        writer: IO[bytes],
         *,
         diagnostics: Diagnostics | None = None,
         cancel_grace_s: float = CANCEL_GRACE_S,
         max_frame_bytes: int = MAX_FRAME_BYTES,
         clock: Clock | None = None,
     ) -> None:
-        """Starts reading `reader`; `writer` is closed by `close`. Violations are counted in `diagnostics`."""
+        """Owns both streams: `reader` until it ends, `writer` until `close`. `diagnostics` counts violations."""
         self.diagnostics = diagnostics or Diagnostics()
         self._decoder = Decoder(reader, max_frame_bytes=max_frame_bytes)
         self._encoder = Encoder(writer, max_frame_bytes=max_frame_bytes)
+        self._reader = reader
         self._writer = writer
         self._grace_s = cancel_grace_s
         self._clock = clock or SystemClock()
@@ -177,8 +178,7 @@ class Client:
     ) -> Answer | Failure:
         """Waits for the response; after the deadline or a cancellation only for a sign of life."""
         ends_at = monotonic() + timeout_s
-        cause = self._wait(waiter, ends_at, cancel)
-        if cause:
+        if cause := wait_until(waiter.wait, ends_at=ends_at, cancel=cancel):
             self._send(self._encoder.line_of(cancel_of(identity)))
             answered = waiter.wait(self._grace_s) and waiter.response is not None
             raise CallTimeout(method, request_id=identity, cause=cause, acknowledged=answered)
@@ -187,35 +187,27 @@ class Client:
             raise ClientClosed("The connection to the adapter is gone.")
         return waiter.response
 
-    def _wait(self, waiter: _Waiter, ends_at: float, cancel: CancelToken | None) -> str:
-        """Empty when the waiter was woken; else what ended the wait."""
-        while True:
-            left_s = ends_at - monotonic()
-            if waiter.wait(left_s if cancel is None else min(left_s, _LOOK_EVERY_S)):
-                return ""
-            if cancel is not None and cancel.is_cancelled:
-                return "cancelled"
-            if monotonic() >= ends_at:
-                return "deadline"
-
     def _check_open(self) -> None:
         if self._closed:
             raise ClientClosed(f"The connection to the adapter is gone: {self._closed}.", reason=self._closed)
 
     def _read(self) -> None:
         """The reading thread: until the stream ends."""
+        with self._reader:
+            self._end(self._read_all())
+
+    def _read_all(self) -> str:
+        """Delivers all that comes; why nothing comes any more."""
         while True:
             try:
                 message = self._decoder.read()
             except FrameError as error:
                 self.diagnostics.record_violation(error)
             except (OSError, ValueError):
-                self._end("it broke")
-                return
+                return "it broke"
             else:
                 if message is None:
-                    self._end("the adapter ended it")
-                    return
+                    return "the adapter ended it"
                 self._deliver(message)
 
     def _deliver(self, message: Message) -> None:
@@ -264,7 +256,7 @@ class Client:
         self._lines.put(None)
 
 
-def _writable_check(writer: BinaryIO) -> Callable[[], bool]:
+def _writable_check(writer: IO[bytes]) -> Callable[[], bool]:
     """Whether a pipe takes `_SURE_BYTES` without blocking. Where nobody can tell, the answer is always no."""
     try:
         descriptor = writer.fileno()
