@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -535,10 +535,18 @@ class Memory(Curation, Keeping):
         return self._search.recall_all(agent_id, query, options)
 
     def batch_recall(
-        self, agent_id: str, queries: Sequence[str], **options: Unpack[RecallOptions]
+        self,
+        agent_id: str,
+        queries: Sequence[str],
+        *,
+        watch: Callable[[int], None] | None = None,
+        **options: Unpack[RecallOptions],
     ) -> tuple[BatchResult, ...]:
-        """Each query exactly as alone, in order, over one state of the store; one failure does not fail the rest."""
-        return self._search.batch_recall(agent_id, queries, options)
+        """Each query exactly as alone, in order, over one state of the store; one failure does not fail the rest.
+
+        `watch` is called before each query with the number of those that are done; what it raises ends the call.
+        """
+        return self._search.batch_recall(agent_id, queries, options, watch=watch)
 
     def explain_missing(
         self, agent_id: str, query: str, fact_id: str, **options: Unpack[RecallOptions]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING, TypedDict, TypeVar
@@ -114,12 +114,19 @@ class Search:
         self._tell(agent_id, query, facts, options)
         return RecallResult(facts, _both(own.coverage, shared.coverage), own.feedback, own.retrieval)
 
-    def batch_recall(self, agent_id: str, queries: Sequence[str], options: RecallOptions) -> tuple[BatchResult, ...]:
+    def batch_recall(
+        self,
+        agent_id: str,
+        queries: Sequence[str],
+        options: RecallOptions,
+        *,
+        watch: Callable[[int], None] | None = None,
+    ) -> tuple[BatchResult, ...]:
         """See `Memory.batch_recall`."""
         from gm_engine.ranking.batch import batch_recall
 
         first = self.request(agent_id, "", options)
-        results = batch_recall(self._loaded_ranker(), [replace(first, query=query) for query in queries])
+        results = batch_recall(self._loaded_ranker(), [replace(first, query=query) for query in queries], watch=watch)
         self._count(agent_id, [result.facts for result in results if result.error is None], options)
         for result in results:
             if result.error is None:

@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "inbox": ("gm_engine.cli.consolidation:inbox", "Decide on what consolidation and others propose."),
     "checkpoint": ("gm_engine.cli.checkpoints:checkpoint", "What agents saved to resume from, and its review."),
     "kg": ("gm_engine.cli.kg:kg", "The knowledge graph: entities, links, extraction."),
+    "mcp": ("gm_engine.cli.mcp:mcp", "Serve this memory to agents over MCP."),
     "journal": ("gm_engine.cli.history:journal", "What was written, by whom, newest first."),
     "diff": ("gm_engine.cli.moments:diff", "What became different between two moments."),
     "undo": ("gm_engine.cli.history:undo", "Undo a journal entry, or a whole group of them."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gm_engine.errors import GrayMatterError
@@ -31,10 +31,12 @@ class BatchResult:
         return tuple(fact.text for fact in self.facts) + self.hints
 
 
-def batch_recall(ranker: Ranker, requests: Sequence[RecallRequest]) -> tuple[BatchResult, ...]:
-    """One result per request, in order."""
+def batch_recall(
+    ranker: Ranker, requests: Sequence[RecallRequest], *, watch: Callable[[int], None] | None = None
+) -> tuple[BatchResult, ...]:
+    """One result per request, in order; `watch` as for `Ranker.recall_each`."""
     results = []
-    for request, answer in zip(requests, ranker.recall_each(requests), strict=True):
+    for request, answer in zip(requests, ranker.recall_each(requests, watch=watch), strict=True):
         if isinstance(answer, GrayMatterError):
             results.append(BatchResult(request.query, (), error=answer, retrieval=request.retrieval))
         else:

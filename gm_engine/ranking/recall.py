@@ -6,7 +6,7 @@ A call reads one state of the store: aliases, eligibility, ranks, bodies and lin
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -230,11 +230,18 @@ class Ranker:
         with self._ledger.read() as connection:
             return self._answer(connection, request), self._answer(connection, shared)
 
-    def recall_each(self, requests: Sequence[RecallRequest]) -> tuple[Ranking | GrayMatterError, ...]:
-        """Rankings of one state of the store, input order kept; one failure does not fail the rest."""
+    def recall_each(
+        self, requests: Sequence[RecallRequest], *, watch: Callable[[int], None] | None = None
+    ) -> tuple[Ranking | GrayMatterError, ...]:
+        """Rankings of one state of the store, input order kept; one failure does not fail the rest.
+
+        `watch` is called before each with the number of those that are done; what it raises ends the work.
+        """
         answers: list[Ranking | GrayMatterError] = []
         with self._ledger.read() as connection:
             for request in requests:
+                if watch is not None:
+                    watch(len(answers))
                 try:
                     answers.append(self._answer(connection, request))
                 except GrayMatterError as error:

@@ -1,0 +1,229 @@
+"""The server for clients that connect: streamable HTTP at `/mcp`, with a bearer token, for nobody but our own clients.
+
+Checked before anything else of a request is looked at: its Host and Origin (a web page must not reach us through
+somebody's DNS), then its token. Headers and bodies must arrive in time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import h11
+import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from gm_engine.config import Config
+from gm_engine.errors import InvalidInput
+from gm_engine.mcp.address import Address
+from gm_engine.mcp.server import MAX_FRAME_BYTES, SESSION_HEADER, build_server
+from gm_engine.mcp.service import Service
+from gm_engine.mcp.token import is_right, own_token, token_path
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+PATH = "/mcp"
+HEALTH = "/health"
+HEADERS_S = 10.0
+BODY_S = 30.0
+_IDLE_S = 30
+_MOST_CONNECTIONS = 256
+_MOST_SESSIONS = 1_000
+_TICK_S = 1.0
+_log = logging.getLogger(__name__)
+
+
+def serve_http(
+    data_dir: Path, address: Address, *, config: Config, needs_token: bool, say: Callable[[str], None]
+) -> None:
+    """Serves until it is told to stop. `say` hears where, once connections are accepted.
+
+    Raises `InvalidInput` where nobody can listen, where the token is no secret, or for an address that other machines
+    can reach without one.
+    """
+    if not needs_token and not address.is_loopback:
+        raise InvalidInput(f"{address} can be reached from other machines: it needs a token.", field="no_token")
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
+    token = own_token(data_dir) if needs_token else None
+    listening = _listen(address)
+    service = Service(data_dir, "http", config)
+    try:
+        port = int(listening.getsockname()[1])
+        say(f"listening on http://{Address(address.host, port)}{PATH}")
+        if token is not None:
+            say(f"the token is in {token_path(data_dir)}")
+        asyncio.run(_serve(service, guarded(service, address, token), listening))
+    finally:
+        listening.close()
+        service.close()
+
+
+def _listen(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        return socket.create_server((address.host, address.port), family=family)
+    except OSError as error:
+        raise InvalidInput(f"Nobody can listen on {address}: {error}", field="address") from error
+
+
+async def _serve(service: Service, app: ASGIApp, listening: socket.socket) -> None:
+    config = uvicorn.Config(
+        app,
+        http=_Patient,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=_IDLE_S,
+        timeout_graceful_shutdown=3,
+        limit_concurrency=_MOST_CONNECTIONS,
+    )
+    ticking = asyncio.create_task(_tick(service))
+    try:
+        await _Server(config).serve(sockets=[listening])
+    finally:
+        ticking.cancel()
+        with suppress(asyncio.CancelledError):
+            await ticking
+
+
+class _Server(uvicorn.Server):
+    """Ends in order when it is told to, so that the store is closed and its connections leave the list."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+async def _tick(service: Service) -> None:
+    while True:
+        await asyncio.sleep(_TICK_S)
+        await asyncio.to_thread(service.tick)
+
+
+class _Patient(H11Protocol):
+    """A connection that is closed when the headers of a request take too long to arrive."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._deadline = self.loop.call_later(HEADERS_S, self._give_up)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._forget_deadline()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(HEADERS_S, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget_deadline()
+        super().connection_lost(exc)
+
+    def _forget_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        self._deadline = None
+        if self.conn.their_state is h11.IDLE:
+            self.transport.close()
+
+
+def guarded(service: Service, address: Address, token: str | None) -> ASGIApp:
+    """The whole application: the checks, the health check, and the protocol behind them."""
+    app = build_server(service).streamable_http_app(
+        streamable_http_path=PATH,
+        max_request_body_size=MAX_FRAME_BYTES,
+        max_sessions=_MOST_SESSIONS,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # checked here, for all
+    )
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        refusal = _refusal(scope, address, token)
+        if refusal is not None:
+            await _say(send, *refusal)
+        elif scope["path"] == HEALTH:
+            await _say(send, 200, {"status": "ok"})
+        else:
+            await app(scope, _in_time(receive), send)
+            if scope["method"] == "DELETE":
+                await asyncio.to_thread(service.forget_session, _header(scope, SESSION_HEADER) or "")
+
+    return answer
+
+
+def _refusal(scope: Scope, address: Address, token: str | None) -> tuple[int, dict[str, str]] | None:
+    """Why a request is not served: status and reason; None where it is."""
+    hosts = _headers(scope, "host")
+    if len(hosts) != 1 or not address.answers_to(hosts[0]):
+        return 421, {"error": "This Host is not served here."}
+    if not all(address.allows_origin(origin) for origin in _headers(scope, "origin")):
+        return 403, {"error": "This Origin may not call."}
+    if scope["path"] == HEALTH:
+        return None if scope["method"] in ("GET", "HEAD") else (405, {"error": "Use GET."})
+    if token is not None and not is_right(_header(scope, "authorization"), token):
+        return 401, {"error": "Send `Authorization: Bearer TOKEN`; `graymatter mcp token` prints it."}
+    return None
+
+
+def _headers(scope: Scope, name: str) -> list[str]:
+    return [value.decode("latin-1") for key, value in scope["headers"] if key == name.encode()]
+
+
+def _header(scope: Scope, name: str) -> str | None:
+    """A header that must not be there twice."""
+    found = _headers(scope, name)
+    return found[0] if len(found) == 1 else None
+
+
+async def _say(send: Send, status: int, payload: dict[str, Any]) -> None:
+    body = json.dumps(payload).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if status == 401:
+        headers.append((b"www-authenticate", b'Bearer realm="graymatter"'))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _in_time(receive: Receive) -> Receive:
+    """The same messages; a body that is not complete in time counts as a client that left."""
+    until = monotonic() + BODY_S
+    is_complete = False
+
+    async def patiently() -> Message:
+        nonlocal is_complete
+        if is_complete:
+            return await receive()
+        try:
+            message = await asyncio.wait_for(receive(), max(0.0, until - monotonic()))
+        except TimeoutError:
+            _log.warning("a request's body took too long")
+            return {"type": "http.disconnect"}
+        is_complete = message["type"] != "http.request" or not message.get("more_body", False)
+        return message
+
+    return patiently
