@@ -38,6 +38,7 @@ from gm_engine.errors import (
     StoreTooNew,
     StoreUnavailable,
     UndoConflict,
+    WiringRefused,
 )
 from gm_engine.progress import CancelToken, Progress, no_progress
 from gm_engine.proposals import (
@@ -290,6 +291,7 @@ __all__ = [
     "VectorExam",
     "VectorStatus",
     "WaitingClient",
+    "WiringRefused",
     "__version__",
     "batch_answer",
     "coverage_sentence",

@@ -146,6 +146,16 @@ class PublishRefused(GrayMatterError):
     code = "publish_refused"
 
 
+class WiringRefused(GrayMatterError):
+    """A program's configuration cannot be changed safely; it was left as it is.
+
+    `fields["reason"]` is `invalid`, `read_only`, `not_writable`, `link`, `changed`, `too_large`, `not_regular`,
+    `unreadable`, `no_such_scope` or `unsafe`.
+    """
+
+    code = "wiring_refused"
+
+
 class ProposalDecided(GrayMatterError):
     """The proposal was decided or withdrawn before; nothing was written."""
 

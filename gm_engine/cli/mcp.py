@@ -14,7 +14,11 @@ from gm_engine.cli.session import current, shared_options, with_embedding
 from gm_engine.config import Config
 from gm_engine.errors import InvalidInput
 
-_MORE = {"install": ("gm_engine.cli.mcp_install:install", "Add GrayMatter to the configuration of MCP clients.")}
+_MORE = {
+    "install": ("gm_engine.cli.mcp_install:install", "Add GrayMatter to the configuration of MCP clients."),
+    "uninstall": ("gm_engine.cli.mcp_install:uninstall", "Remove it from there."),
+    "status": ("gm_engine.cli.mcp_install:status", "Which MCP clients are here, and which use this memory."),
+}
 
 
 class _Group(click.Group):
