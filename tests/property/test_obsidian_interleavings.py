@@ -137,7 +137,7 @@ class World:
         return {mark for path in self.vault.rglob("*.md") for mark in _MARK.findall(path.read_text())}
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings().max_examples // 2)  # 500 where the profile is thorough
 @given(STEPS)
 def test_nothing_that_a_person_wrote_is_lost_and_a_publish_with_nothing_to_do_writes_nothing(
     steps: list[tuple[str, int]],

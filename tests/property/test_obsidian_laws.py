@@ -198,7 +198,7 @@ def test_a_link_shows_anything_and_leads_to_its_path(title: str, agent: str) -> 
     assert not list(VaultIndex([path.upper()]).broken("x", line))
 
 
-@settings(max_examples=12)
+@settings(max_examples=settings().max_examples // 2)  # 500 where the profile is thorough
 @given(st.lists(st.tuples(STORED, STORED), min_size=1, max_size=8))
 def test_every_fact_has_a_note_that_reads_back_and_whose_links_resolve(facts: list[tuple[str, str]]) -> None:
     with tempfile.TemporaryDirectory() as directory:

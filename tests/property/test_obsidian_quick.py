@@ -48,7 +48,7 @@ def do(memory: Memory, deed: str, number: int) -> None:
         memory.revise(fact.agent_id, [fact.id], f"{label} again." if deed == "shorten" else f"{fact.text} Again.")
 
 
-@settings(max_examples=20)
+@settings(max_examples=settings().max_examples // 2)  # 500 where the profile is thorough
 @given(TURNS)
 def test_a_quick_publish_leaves_what_a_thorough_one_would(turns: list[list[tuple[str, int]]]) -> None:
     with tempfile.TemporaryDirectory() as directory:
