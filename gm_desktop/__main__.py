@@ -37,6 +37,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from gm_desktop.screenshots import take_screenshots
 
         return take_screenshots(qt, options.screenshots, data_dir=options.data_dir, size=options.size)
+    if options.self_test:
+        from gm_desktop.self_test import self_test
+
+        return self_test(qt, import_file=options.import_file)
     places = Places(options.preferences_dir or default_preferences_dir(), default_log_dir())
     app = App(qt, places=places, clock=SystemClock())
     app.window.show()
@@ -54,6 +58,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--preferences-dir", type=Path, help="where window and theme are remembered")
     parser.add_argument("--screenshots", type=Path, metavar="DIR", help="render every page into DIR and exit")
     parser.add_argument("--size", type=_size, default=(1280, 800), metavar="WxH", help="size of the screenshots")
+    parser.add_argument("--self-test", action="store_true", help="do the main job once on a demo and exit")
+    parser.add_argument(
+        "--import", dest="import_file", type=Path, metavar="FILE", help="also import FILE in the self-test"
+    )
     return parser
 
 
