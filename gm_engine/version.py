@@ -1,3 +1,4 @@
-"""The program's version: the one place it is written."""
+"""The program's version and that of its ledger: the one place they are written."""
 
 __version__ = "0.1.0"
+SCHEMA_VERSION = 2

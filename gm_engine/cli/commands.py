@@ -7,10 +7,12 @@ from typing import Any
 
 import click
 
+from gm_engine.cli.examples import with_examples
+
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("gm_engine.cli.store:init", "Make a new store with the balanced profile."),
     "demo": ("gm_engine.cli.store:demo", "Make a store filled with a made-up team's memory."),
-    "import": ("gm_engine.cli.transfer:import_", "Bring in a GrayMatter store: gray.db or memories.json."),
+    "import": ("gm_engine.cli.transfer:import_", "Bring in a GrayMatter store, or what another program remembers."),
     "export": ("gm_engine.cli.transfer:export", "Publish the store, for instance into an Obsidian vault."),
     "agents": ("gm_engine.cli.store:agents", "The namespaces and what they hold."),
     "list": ("gm_engine.cli.facts:list_", "The facts of an agent, or of all."),
@@ -41,6 +43,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "backup": ("gm_engine.cli.backups:backup", "Copy the store to a zip with checksums, now or by a schedule."),
     "restore-backup": ("gm_engine.cli.backups:restore_backup", "Check a backup and make a new store from it."),
     "doctor": ("gm_engine.cli.store:doctor", "Check that the store is sound."),
+    "completion": ("gm_engine.cli.completion:completion", "Complete commands and options in a shell."),
 }
 GROUP = "graymatter.commands"
 OTHERS_HELP = {"vault": "Read the notes of a published vault."}  # so that the list costs no import
@@ -57,9 +60,9 @@ class LazyGroup(click.Group):
         """Loads the command, or None where nobody knows it."""
         if cmd_name in COMMANDS:
             module, _, name = COMMANDS[cmd_name][0].partition(":")
-            return _as_command(getattr(import_module(module), name))
+            return with_examples(_as_command(getattr(import_module(module), name)), cmd_name)
         other = _others().get(cmd_name)
-        return None if other is None else _as_command(other.load())
+        return None if other is None else with_examples(_as_command(other.load()), cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without loading any of the built-in ones."""

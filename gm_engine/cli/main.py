@@ -24,10 +24,11 @@ from gm_engine.errors import (
     ProposalDecided,
     UndoConflict,
 )
-from gm_engine.version import __version__
+from gm_engine.version import SCHEMA_VERSION, __version__
 
 CHILD_FLAG = "--graymatter-child"  # gm_engine.vectors.child.FLAG, without loading what lies around it
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_CONFLICT, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
+_SHOWN_PACKAGES = {"chromadb": "chromadb", "qt": "PySide6", "mcp": "mcp"}
 _HELP = """See, search, correct and publish what AI agents remember.
 
 TARGET is a fact's id or its exact text. Exit codes: 0 done, 1 error, 2 usage, 3 not found, 4 conflict, 130 interrupted.
@@ -36,14 +37,26 @@ Errors are one line on standard error; with --json they are {"error": {"code", "
 
 
 def _show_version(context: click.Context, _: click.Parameter, value: bool) -> None:
-    if value:
-        click.echo(f"{PROGRAM} {__version__}")
-        context.exit()
+    if not value:
+        return
+    from importlib.metadata import PackageNotFoundError, version  # says it without loading what it speaks of
+
+    found = {"engine": __version__, "schema": str(SCHEMA_VERSION), "python": ".".join(map(str, sys.version_info[:3]))}
+    for name, package in _SHOWN_PACKAGES.items():
+        try:
+            found[name] = version(package)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    session = context.ensure_object(Session)
+    session.json = session.json or "--json" in session.given
+    lines = [f"{PROGRAM} {__version__}", *(f"{name} {text}" for name, text in found.items() if name != "engine")]
+    session.answer({"program": PROGRAM, **found}, lines)
+    context.exit()
 
 
 @click.group(PROGRAM, cls=LazyGroup, help=_HELP, context_settings={"max_content_width": 100})
 @click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Print the version."
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Print the versions."
 )
 @shared_options
 def cli() -> None:
@@ -59,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == [CHILD_FLAG]:
         return _run_child(given)
-    session = Session()
+    session = Session(given=tuple(given))
     try:
         code = _run(given, session)
         sys.stdout.flush()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gm_engine.cli.examples import with_examples
 from gm_engine.cli.plain import plain
 from gm_engine.cli.session import current, shared_options
 from gm_engine.errors import NotFound, WiringRefused
@@ -157,3 +158,7 @@ def _chosen(names: Sequence[str], places: Places, scope: Scope) -> tuple[Client,
     if not found:
         raise NotFound("No MCP client was found here; name one with --client.")
     return found
+
+
+for _name, _command in (("install", install), ("uninstall", uninstall), ("status", status)):
+    with_examples(_command, f"mcp {_name}")  # the group loads them one by one

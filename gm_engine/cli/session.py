@@ -33,10 +33,11 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 @dataclass(slots=True)
 class Session:
-    """One run of the command line: where the store is and how to answer."""
+    """One run of the command line: where the store is and how to answer. `given` are the arguments as typed."""
 
     named_dir: Path | None = None
     json: bool = False
+    given: tuple[str, ...] = ()
 
     @property
     def data_dir(self) -> Path:

@@ -20,7 +20,9 @@ from sqlalchemy import (
     text,
 )
 
-SCHEMA_VERSION = 2
+from gm_engine import version
+
+SCHEMA_VERSION = version.SCHEMA_VERSION
 metadata = MetaData()
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from gm_engine import Memory, Message
-from gm_engine.cli.commands import COMMANDS
+from gm_engine.cli.examples import EXAMPLES
+from gm_engine.cli.main import cli
 from gm_engine.clock import format_ns
 from gm_engine.records import Origin, SourceRef
 from tests.fakes.clock import FrozenClock
@@ -60,11 +64,44 @@ def test_the_help_of_the_program() -> None:
     check("help.txt", run("--help").out)
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_the_help_of_a_command(name: str) -> None:
-    answer = run(name, "--help")
+def paths(command: click.Command, above: click.Context | None = None, path: str = "") -> Iterator[str]:
+    """Every subcommand, and those inside it, as they are typed."""
+    context = click.Context(command, parent=above)
+    if path:
+        yield path
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from paths(inner, context, f"{path} {name}".strip())
+
+
+EVERY_COMMAND = tuple(paths(cli))
+
+
+@pytest.mark.parametrize("path", EVERY_COMMAND)
+def test_the_help_of_a_command(path: str) -> None:
+    answer = run(*path.split(), "--help")
     assert answer.code == 0
-    check(f"help-{name}.txt", answer.out)
+    assert f"  graymatter {path.split(maxsplit=1)[0]}" in answer.out.partition("\n")[2], "an example"
+    assert "--json" in answer.out
+    check(f"help-{path.replace(' ', '-')}.txt", answer.out)
+
+
+def test_the_examples_are_of_commands_that_exist() -> None:
+    assert set(EXAMPLES) - set(EVERY_COMMAND) == set()
+
+
+@pytest.mark.parametrize("line", [line for lines in EXAMPLES.values() for line in lines if not line.startswith("echo")])
+def test_an_example_is_understood_as_it_stands(line: str) -> None:
+    command: click.Command = cli
+    context = cli.make_context("graymatter", shlex.split(line))
+    while isinstance(command, click.Group):
+        name, found, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+        assert found is not None
+        assert name is not None
+        context, command = found.make_context(name, rest, parent=context), found
+    assert command.params
 
 
 @pytest.mark.parametrize(

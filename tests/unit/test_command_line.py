@@ -225,9 +225,15 @@ def test_plain_writes_every_control_as_something_visible() -> None:
 
 
 def test_version_is_the_programs(store: Path) -> None:
-    from gm_engine.version import __version__
+    from gm_engine.version import SCHEMA_VERSION, __version__
 
-    assert run("--version").out == f"graymatter {__version__}\n"
+    first, *others = run("--version").out.splitlines()
+    assert first == f"graymatter {__version__}"
+    assert others[0] == f"schema {SCHEMA_VERSION}"
+    assert [line.split()[0] for line in others] == ["schema", "python", "chromadb", "qt", "mcp"]
+    assert all(line.split()[1][0].isdigit() for line in others)
+    for arguments in (("--version", "--json"), ("--json", "--version")):
+        assert run(*arguments).json["engine"] == __version__
 
 
 def test_json_keeps_every_character_as_it_is(store: Path) -> None:
