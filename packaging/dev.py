@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""One entry for everybody who works on this project: `python3 packaging/dev.py run | test | bench | shots | soak`.
+"""One entry for everybody who works on this project: `python3 packaging/dev.py COMMAND`.
 
-Needs nothing but Python 3.11 or newer. It makes `.venv`, installs the project as pinned in `packaging/constraints.txt`,
-checks the system libraries that Qt needs, and then runs what was asked. Exit code 0 means that everything passed.
+Commands: run, test, bench, shots, soak, conformance. Needs nothing but Python 3.11 or newer. It makes `.venv`, installs
+the project as pinned in `packaging/constraints.txt`, checks the system libraries that Qt needs, and then runs what was
+asked. Exit code 0 means that everything passed.
 """
 
 from __future__ import annotations
@@ -266,7 +267,14 @@ def soak(arguments: argparse.Namespace) -> int:
     return 0
 
 
-COMMANDS = {"run": run, "test": test, "bench": bench, "shots": shots, "soak": soak}
+def conformance(arguments: argparse.Namespace) -> int:
+    """`conformance record|verify [CASE …]`: transcripts of the Recall adapter, from and against the real process."""
+    ensure_environment()
+    command: list[str | Path] = [tool("python"), "-m", "tests.contract.conformance", *arguments.rest]
+    return call(command, env=environment(offscreen=True))
+
+
+COMMANDS = {"run": run, "test": test, "bench": bench, "shots": shots, "soak": soak, "conformance": conformance}
 
 
 def main() -> int:

@@ -14,12 +14,6 @@ def recall_adapter() -> None:
 
     A core starts this command itself and names the store in its handshake (`location`); without one, the store is found
     as by every command. The store is only read.
-
-    \b
-    Example of a source in another program's configuration:
-      command = "graymatter"
-      args = ["recall-adapter"]
-      location = "memory"
     """
     from gm_engine.recall_protocol.server import serve, standard_streams
 

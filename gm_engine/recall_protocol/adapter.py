@@ -25,6 +25,7 @@ from gm_engine.errors import (
 )
 from gm_engine.recall_protocol.adapter_settings import SETTINGS_SCHEMA, AdapterSettings, read_settings
 from gm_engine.recall_protocol.errors import ErrorCode, ProtocolError
+from gm_engine.recall_protocol.handler import RequestContext
 from gm_engine.recall_protocol.locators import RECORD_TYPES
 from gm_engine.recall_protocol.payloads import (
     ExpandParams,
@@ -37,7 +38,6 @@ from gm_engine.recall_protocol.payloads import (
     SearchParams,
     SearchResult,
 )
-from gm_engine.recall_protocol.server import RequestContext
 from gm_engine.recall_protocol.versions import negotiate_version
 
 if TYPE_CHECKING:

@@ -127,9 +127,11 @@ class _Expansion:
         yield from _section("Related facts", (cut(each.text) for each in newest[:_RELATED]))
 
     def _checkpoint(self, name: RecordName, detail: Detail) -> _Evidence:
+        if not self.served.serves(name.agent_id):
+            raise ProtocolError(ErrorCode.SOURCE_DENIED)  # whether or not there is such a checkpoint
         try:
             summary = self.reader.checkpoints.summary(name.id)
-            if summary.agent_id != name.agent_id or not self.served.serves(summary.agent_id):
+            if summary.agent_id != name.agent_id:
                 raise _expired()
             checkpoint = self.reader.checkpoints.load(name.id)
         except NotFound as error:

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from gm_engine.errors import NotFound
 from gm_engine.moment import MemoryView
 from gm_engine.ranking.recall import DEFAULT_TOP_K
-from gm_engine.recall_protocol.adapter_settings import Sensitivity
 from gm_engine.recall_protocol.fact_search import FactQuestion, VectorCoverage, list_facts, search_facts
 from gm_engine.recall_protocol.found_records import Found, in_order, newest_first
 from gm_engine.recall_protocol.lexical_span import query_words
 from gm_engine.recall_protocol.locators import RECORD_TYPES
-from gm_engine.recall_protocol.payloads import Candidate, SearchParams, SearchResult, SkipReason
+from gm_engine.recall_protocol.payloads import Candidate, SearchParams, SearchResult, Sensitivity, SkipReason
 from gm_engine.recall_protocol.record_search import RecordQuestion, search_checkpoints, search_entities
 from gm_engine.recall_protocol.served_store import Check, Reader, ServedStore
 from gm_engine.records import FactScope, JsonValue

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from gm_engine.config import MAX_CONFIDENCE_WEIGHT
 from gm_engine.errors import InvalidInput
+from gm_engine.recall_protocol.payloads import Sensitivity
 from gm_engine.records.facts import CONFIDENCE_LABELS
 
-Sensitivity = Literal["public", "internal", "confidential", "restricted"]
 SENSITIVITIES: tuple[Sensitivity, ...] = ("public", "internal", "confidential", "restricted")
 DEFAULT_CAP = 50
 MAX_CAP = 200

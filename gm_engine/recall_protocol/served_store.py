@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
 
-from gm_engine.errors import CheckpointDamaged, NotFound
+from gm_engine.errors import AsOfUnsupported, CheckpointDamaged, NotFound
 from gm_engine.memory import Memory
 from gm_engine.moment import MemoryView
 from gm_engine.recall_protocol.adapter_settings import AdapterSettings
@@ -55,11 +55,13 @@ class ServedStore:
 
     @contextmanager
     def reading(self, as_of_ns: int | None) -> Iterator[Reader]:
-        """The store now or as it stood; `AsOfUnsupported` comes with the first recall."""
+        """The store now or as it stood; `AsOfUnsupported` where the journal does not reach that far back."""
         if as_of_ns is None:
             yield self.memory
             return
         with self.memory.at(as_of_ns) as view:
+            if not view.can_recall:
+                raise AsOfUnsupported("The journal does not reach that far back.", as_of_ns=as_of_ns)
             yield view
 
     def serves(self, agent_id: str) -> bool:
