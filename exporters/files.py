@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
-from exporters.plan import ExportPlan, PlanItem, PlanSummary, summary
-from exporters.profiles import PublishOptions
-from exporters.profiles import profile as load_profile
-from gm_engine import CancelToken, DiskFull, InvalidInput, Memory, Progress, PublishRefused, no_progress
+from exporters.exporting import Exporter, Request
+from exporters.plan import ExportPlan, PlanItem
+from gm_engine import DiskFull, PublishRefused
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 Content = Callable[[], Iterable[bytes]]
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """What is exported: a store, what of it, and the token that stops the export."""
-
-    memory: Memory
-    options: PublishOptions
-    cancel: CancelToken
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,61 +26,35 @@ class FilesReport:
     unchanged: int
 
 
-class FilesExporter:
-    """A format that is a few files. Subclasses give `files`: content by path, made only when it is asked for."""
+class FilesExporter(Exporter[FilesReport]):
+    """A format that is a few files."""
 
-    name: ClassVar[str] = ""
+    @abstractmethod
+    def files(self, request: Request) -> Mapping[str, Content]:
+        """The files by path below the target, with `/`; content is made only when it is asked for."""
 
-    def files(self, source: Source) -> Mapping[str, Content]:
-        """The files by path below the target, with `/`."""
-        raise NotImplementedError
-
-    def export(
-        self,
-        memory: Memory,
-        target: Path | None,
-        *,
-        folder: str | None = None,
-        profile: str | None = None,
-        progress: Progress = no_progress,
-        cancel: CancelToken | None = None,
-    ) -> FilesReport:
-        """Writes what is new or changed into `target`, each file whole or not at all.
-
-        `folder` is a folder in it, `profile` names one of the store's, whose options hold. Raises `PublishRefused`,
-        `DiskFull` or `Cancelled`.
-        """
-        token = cancel or CancelToken()
-        root, options = _aim(memory, target, folder=folder, profile=profile)
+    def write(self, request: Request) -> FilesReport:
+        """Replaces what is new or changed. Raises `PublishRefused`, `DiskFull` or `Cancelled`."""
+        root = request.target / request.folder
         written: list[str] = []
         unchanged = 0
-        contents = self.files(Source(memory, options, token))
+        contents = self.files(request)
         for number, (path, content) in enumerate(contents.items()):
-            token.check()
-            progress(number, len(contents), f"Writing {path}")
+            request.cancel.check()
+            request.progress(number, len(contents), f"Writing {path}")
             if _replace(root / path, content):
                 written.append(path)
             else:
                 unchanged += 1
         return FilesReport(str(root), tuple(written), unchanged)
 
-    def plan(
-        self,
-        memory: Memory,
-        target: Path | None,
-        *,
-        folder: str | None = None,
-        profile: str | None = None,
-        progress: Progress = no_progress,
-        cancel: CancelToken | None = None,
-    ) -> ExportPlan:
-        """What `export` would do, file by file; writes nothing."""
-        token = cancel or CancelToken()
-        root, options = _aim(memory, target, folder=folder, profile=profile)
+    def look(self, request: Request) -> ExportPlan:
+        """Compares each file with what is there."""
+        root = request.target / request.folder
         items: list[PlanItem] = []
-        for path, content in self.files(Source(memory, options, token)).items():
-            token.check()
-            progress(len(items), None, f"Comparing {path}")
+        for path, content in self.files(request).items():
+            request.cancel.check()
+            request.progress(len(items), None, f"Comparing {path}")
             data = b"".join(content())
             file = root / path
             if not file.exists():
@@ -100,30 +64,6 @@ class FilesExporter:
             else:
                 items.append(PlanItem("changed", path, file=file, after=data))
         return ExportPlan(str(root), tuple(items))
-
-    def preview(
-        self,
-        memory: Memory,
-        target: Path | None,
-        *,
-        folder: str | None = None,
-        profile: str | None = None,
-        progress: Progress = no_progress,
-        cancel: CancelToken | None = None,
-    ) -> PlanSummary:
-        """`plan` in a few lists of paths."""
-        return summary(self.plan(memory, target, folder=folder, profile=profile, progress=progress, cancel=cancel))
-
-
-def _aim(
-    memory: Memory, target: Path | None, *, folder: str | None, profile: str | None
-) -> tuple[Path, PublishOptions]:
-    """Where to write and what to show: what was asked for, then what the profile says."""
-    wanted = None if profile is None else load_profile(memory, profile)
-    root = target if target is not None or wanted is None else Path(wanted.vault)
-    if root is None:
-        raise InvalidInput("Say where to export to.", field="target")
-    return root / folder if folder else root, PublishOptions() if wanted is None else wanted.options
 
 
 def _replace(path: Path, content: Content) -> bool:

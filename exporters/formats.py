@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from exporters.canvas import CanvasGraph, canvas
-from exporters.files import Content, FilesExporter, Source
+from exporters.exporting import Request
+from exporters.files import Content, FilesExporter
 from exporters.graph_page import graph_page
 from exporters.obsidian.contents import Contents, read_contents, selected
 from exporters.obsidian.names import file_name, free_name
@@ -24,12 +25,12 @@ class JsonExporter(FilesExporter):
 
     name = "json"
 
-    def files(self, source: Source) -> Mapping[str, Content]:
+    def files(self, request: Request) -> Mapping[str, Content]:
         """One file, streamed row by row. The options do not apply: it is the whole store."""
 
         def lines() -> Iterator[bytes]:
-            for line in source.memory.dump():
-                source.cancel.check()
+            for line in request.memory.dump():
+                request.cancel.check()
                 yield line.encode()
 
         return {"graymatter.json": lines}
@@ -40,10 +41,10 @@ class MarkdownExporter(FilesExporter):
 
     name = "markdown"
 
-    def files(self, source: Source) -> Mapping[str, Content]:
+    def files(self, request: Request) -> Mapping[str, Content]:
         """The agents' files, named after them."""
-        options = source.options
-        contents = selected(read_contents(source.memory, progress=no_progress, cancel=source.cancel), options)
+        options = request.options
+        contents = selected(read_contents(request.memory, progress=no_progress, cancel=request.cancel), options)
         files: dict[str, Content] = {}
         names: list[str] = []
         for agent in contents.agents:
@@ -72,13 +73,13 @@ class CanvasExporter(FilesExporter):
 
     name = "canvas"
 
-    def files(self, source: Source) -> Mapping[str, Content]:
+    def files(self, request: Request) -> Mapping[str, Content]:
         """One file."""
-        entities, edges = graph_of(source.memory)
+        entities, edges = graph_of(request.memory)
         graph = CanvasGraph(
             entities,
             edges,
-            source.memory.graph.positions(),
+            request.memory.graph.positions(),
             title_of=lambda entity: inline(entity.label, 200) or entity.id,
             file_of=lambda _: None,
         )
@@ -90,9 +91,9 @@ class DotExporter(FilesExporter):
 
     name = "dot"
 
-    def files(self, source: Source) -> Mapping[str, Content]:
+    def files(self, request: Request) -> Mapping[str, Content]:
         """One file."""
-        return {"graph.dot": _whole(dot(*graph_of(source.memory)).encode())}
+        return {"graph.dot": _whole(dot(*graph_of(request.memory)).encode())}
 
 
 class HtmlExporter(FilesExporter):
@@ -100,10 +101,10 @@ class HtmlExporter(FilesExporter):
 
     name = "html"
 
-    def files(self, source: Source) -> Mapping[str, Content]:
+    def files(self, request: Request) -> Mapping[str, Content]:
         """One file."""
-        entities, edges = graph_of(source.memory)
-        page = graph_page(entities, edges, source.memory.graph.positions())
+        entities, edges = graph_of(request.memory)
+        page = graph_page(entities, edges, request.memory.graph.positions())
         return {"graph.html": _whole(page.encode())}
 
 

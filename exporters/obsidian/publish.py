@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
+from exporters.exporting import Exporter, Request
 from exporters.obsidian.compare import LEFT_ALONE, Step
 from exporters.obsidian.extras import Extra
 from exporters.obsidian.folder import locked, open_folder
 from exporters.obsidian.links import BrokenLink, VaultIndex
 from exporters.obsidian.plan import Plan, make_plan
 from exporters.obsidian.writing import Writer
-from exporters.plan import ExportPlan, PlanItem, PlanStatus, PlanSummary, summary
-from exporters.profiles import PublishOptions, PublishProfile
-from exporters.profiles import profile as load_profile
-from gm_engine import CancelToken, GrayMatterError, InvalidInput, Memory, Progress, no_progress
+from exporters.plan import ExportPlan, PlanItem, PlanStatus
+from exporters.profiles import PublishOptions
+from gm_engine import CancelToken, GrayMatterError, Memory, Progress, no_progress
 
+FOLDER = "Memory"
 _DELETED = "its note was deleted in the vault; that waits in the inbox"
 
 
@@ -50,71 +52,41 @@ class PublishReport:
     files: int = 0
 
 
-class ObsidianExporter:
-    """The entry point `obsidian` of the group `graymatter.exporters`."""
+class ObsidianExporter(Exporter[PublishReport]):
+    """The entry point `obsidian` of the group `graymatter.exporters`: the target is a vault."""
 
     name = "obsidian"
 
-    def export(
-        self,
-        memory: Memory,
-        target: Path | None,
-        *,
-        folder: str | None = None,
-        profile: str | None = None,
-        progress: Progress = no_progress,
-        cancel: CancelToken | None = None,
-    ) -> PublishReport:
-        """Publishes the store into the vault `target`, or where and how a profile says; see `publish`."""
-        aim = _aim(memory, target, folder=folder, profile=profile)
-        return publish(
-            memory, Path(aim.vault), folder=aim.folder, options=aim.options, progress=progress, cancel=cancel
-        )
+    def write(self, request: Request) -> PublishReport:
+        """Publishes the store; see `publish`."""
+        return publish(request.memory, request.target, **_asked(request))
 
-    def plan(
-        self,
-        memory: Memory,
-        target: Path | None,
-        *,
-        folder: str | None = None,
-        profile: str | None = None,
-        progress: Progress = no_progress,
-        cancel: CancelToken | None = None,
-    ) -> ExportPlan:
-        """What `export` would do, note by note; see `preview`."""
-        aim = _aim(memory, target, folder=folder, profile=profile)
-        return preview(
-            memory, Path(aim.vault), folder=aim.folder, options=aim.options, progress=progress, cancel=cancel
-        )
-
-    def preview(
-        self,
-        memory: Memory,
-        target: Path | None,
-        *,
-        folder: str | None = None,
-        profile: str | None = None,
-        progress: Progress = no_progress,
-        cancel: CancelToken | None = None,
-    ) -> PlanSummary:
-        """`plan` in a few lists of paths."""
-        return summary(self.plan(memory, target, folder=folder, profile=profile, progress=progress, cancel=cancel))
+    def look(self, request: Request) -> ExportPlan:
+        """What publishing would do, note by note; see `preview`."""
+        return preview(request.memory, request.target, **_asked(request))
 
 
-def _aim(memory: Memory, target: Path | None, *, folder: str | None, profile: str | None) -> PublishProfile:
-    """Where to publish what: what was asked for, then what the profile says."""
-    wanted = PublishProfile("", "") if profile is None else load_profile(memory, profile)
-    aim = replace(wanted, vault=wanted.vault if target is None else str(target), folder=folder or wanted.folder)
-    if not aim.vault:
-        raise InvalidInput("Say where to publish to: a vault or a profile.", field="target")
-    return aim
+class _Asked(TypedDict):
+    folder: str
+    options: PublishOptions
+    progress: Progress
+    cancel: CancelToken
+
+
+def _asked(request: Request) -> _Asked:
+    return {
+        "folder": request.vault_folder or FOLDER,
+        "options": request.options,
+        "progress": request.progress,
+        "cancel": request.cancel,
+    }
 
 
 def publish(
     memory: Memory,
     vault: Path,
     *,
-    folder: str = "Memory",
+    folder: str = FOLDER,
     options: PublishOptions | None = None,
     progress: Progress = no_progress,
     cancel: CancelToken | None = None,
@@ -158,7 +130,7 @@ def preview(
     memory: Memory,
     vault: Path,
     *,
-    folder: str = "Memory",
+    folder: str = FOLDER,
     options: PublishOptions | None = None,
     progress: Progress = no_progress,
     cancel: CancelToken | None = None,
