@@ -338,7 +338,7 @@ class App(QObject):
         host = self.host
         assert host.data_dir is not None  # noqa: S101  (an open store has a directory)
         self.window.strip.show_store(str(host.data_dir), badge=tr("read only") if host.read_only else "")
-        self.window.setWindowTitle(tr("{store} – GrayMatter", store=host.data_dir.name or str(host.data_dir)))
+        self.window.set_store_name(host.data_dir.name or str(host.data_dir))
         self.window.rail.set_pages_enabled(True)
         self.preferences.remember_store(host.data_dir)
         self.actions.refresh()
@@ -350,7 +350,7 @@ class App(QObject):
     def _on_store_closed(self) -> None:
         self.agents = ()
         self.window.toasts.clear()  # what they offer belongs to the store that was open
-        self.window.setWindowTitle("GrayMatter")
+        self.window.set_store_name("")
         self.window.strip.show_store(None)
         self.window.strip.show_indexing(0, 0)
         self.window.rail.set_pages_enabled(False)

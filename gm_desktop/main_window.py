@@ -25,10 +25,11 @@ from gm_desktop.widgets.activity_strip import HEIGHT, ActivityStrip
 from gm_desktop.widgets.basics import rule
 from gm_desktop.widgets.command_palette import CommandPalette, Entry
 from gm_desktop.widgets.drop_hint import DropHint
+from gm_desktop.widgets.keys import drop_letters
 from gm_desktop.widgets.rail import NavigationRail
 from gm_desktop.widgets.toasts import ToastStack
 
-MENUS = ("File", "Edit", "View", "Go", "Help")
+MENUS = ("File", "Edit", "View", "Go", "Store", "Help")
 INSPECTOR_WIDTH = 320
 MIN_PAGE_WIDTH = 420
 TITLE_BAR = 40  # room for what the window manager adds
@@ -90,11 +91,12 @@ class MainWindow(QMainWindow):
         self._may_close = False
         self._was_painted = False
         self._inspector_width = INSPECTOR_WIDTH
+        self._store_name = ""
         self._make_widgets(find)
         self._lay_out()
         self.rail.chosen.connect(self.page_wanted)
         self.setAcceptDrops(True)
-        self.setWindowTitle("GrayMatter")
+        self._show_title()
         self.setWindowIcon(self._theme.icon("mark", "accent", 64))
         self.resize(QSize(1280, 800).boundedTo(self.screen().availableSize() - QSize(0, TITLE_BAR)))
 
@@ -117,7 +119,9 @@ class MainWindow(QMainWindow):
         self._frames[page.page_id] = frame
         self._stack.addWidget(frame)
         self.rail.add_page(page.page_id, tr(page.title), page.icon_name, shortcut=shortcut)
-        self._actions.add(frame, page.action_specs())
+        specs = page.action_specs()
+        self._actions.add(frame, specs)
+        drop_letters(frame, [spec.shortcut for spec in specs])
 
     def show_page(self, page_id: str) -> None:
         """Opens a page and gives it the keyboard."""
@@ -126,6 +130,7 @@ class MainWindow(QMainWindow):
         self._stack.setCurrentWidget(frame)
         frame.show_inspector(self._inspector_width)
         self.rail.show_page(page_id)
+        self._show_title()
         frame.page.activate()
         self._actions.refresh()
         self.page_shown.emit(page_id)
@@ -134,7 +139,13 @@ class MainWindow(QMainWindow):
         """Shows the first-run page instead of a page."""
         self._stack.setCurrentWidget(self._start)
         self.rail.show_page(None)
+        self._show_title()
         self._actions.refresh()
+
+    def set_store_name(self, name: str) -> None:
+        """Names the open store in the title; an empty `name` for none."""
+        self._store_name = name
+        self._show_title()
 
     def set_inspector_width(self, width: int) -> None:
         """Opens the inspector `width` pixels wide, or closes it with 0."""
@@ -242,6 +253,13 @@ class MainWindow(QMainWindow):
         layout.addWidget(rule())
         layout.addWidget(self.strip)
         self.setCentralWidget(self._ground)
+
+    def _show_title(self) -> None:
+        frame, store = self._stack.currentWidget(), self._store_name
+        if store and isinstance(frame, PageFrame):
+            self.setWindowTitle(tr("{page} – {store} – GrayMatter", page=tr(frame.page.title), store=store))
+        else:
+            self.setWindowTitle("GrayMatter")
 
     def _keep_inspector_width(self) -> None:
         frame = self._stack.currentWidget()

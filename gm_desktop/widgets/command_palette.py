@@ -168,7 +168,9 @@ class CommandPalette(QFrame):
         self.hide()
 
     def open(self) -> None:
-        """Shows the palette over its parent and takes the keyboard."""
+        """Shows the palette over its parent and takes the keyboard; the one that is open stays as it is."""
+        if self.isVisible():
+            return
         parent = self._over
         self._came_from = parent.window().focusWidget()
         self._line.clear()
