@@ -24,8 +24,8 @@ from gm_engine.recall_protocol.versions import MAX_VERSION, MIN_VERSION
 
 _BUFFER_BYTES = 1 << 16
 _KEPT_VARIABLES = frozenset(
-    ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP")
-    + ("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA")
+    {"PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP"}
+    | {"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA"}
 )
 
 
@@ -67,8 +67,8 @@ class AdapterProcess:
         self,
         process: subprocess.Popen[bytes],
         client: Client,
-        manifest: Manifest,
         *,
+        manifest: Manifest,
         cold_start_ns: int,
         patience: Patience,
     ) -> None:
@@ -107,7 +107,8 @@ class AdapterProcess:
             raise AdapterFailed(
                 f"The handshake with {spec.source_id} failed: {error.message}", reason="handshake", cause=error.code
             ) from error
-        return cls(process, client, manifest, cold_start_ns=monotonic_ns() - began_ns, patience=patience)
+        cold_start_ns = monotonic_ns() - began_ns
+        return cls(process, client, manifest=manifest, cold_start_ns=cold_start_ns, patience=patience)
 
     @property
     def is_alive(self) -> bool:
@@ -140,7 +141,7 @@ class AdapterProcess:
 def _spawned(spec: AdapterSpec) -> subprocess.Popen[bytes]:
     try:
         spec.workdir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return subprocess.Popen(
+        return subprocess.Popen(  # noqa: S603 - the user configured this command to be run
             spec.command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -35,7 +35,7 @@ class Supervisor:
 
     Every call names its source and raises `ProtocolError(source_not_configured)` when there is none of that name,
     `AdapterFailed` when the adapter cannot be started or greeted or was started too often lately, and what `Client`
-    raises. After a `CallTimeout` that was not acknowledged, and after `ClientClosed`, the next call starts a new process.
+    raises. After `ClientClosed`, and a `CallTimeout` that was not acknowledged, the next call starts a new process.
     """
 
     def __init__(

@@ -1,0 +1,145 @@
+"""Versions, failures, diagnostics and payloads of the Recall protocol."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+
+import pytest
+
+from gm_engine.errors import Cancelled, NotFound
+from gm_engine.recall_protocol import (
+    Candidate,
+    Diagnostics,
+    ErrorCode,
+    Health,
+    Manifest,
+    ProtocolError,
+    RecallError,
+    SchemaViolation,
+    SearchFilters,
+    SearchParams,
+    SearchResult,
+    VersionMismatch,
+    as_protocol_error,
+    check_negotiated,
+    negotiate_version,
+)
+
+
+def test_the_highest_common_version_is_chosen() -> None:
+    assert negotiate_version(1, 1) == negotiate_version(1, 9) == negotiate_version(0, 1) == 1
+
+
+@pytest.mark.parametrize(("lowest", "highest"), [(2, 3), (0, 0), (2, 1)])
+def test_a_range_without_a_common_version_is_refused(lowest: int, highest: int) -> None:
+    with pytest.raises(VersionMismatch):
+        negotiate_version(lowest, highest)
+
+
+@pytest.mark.parametrize("offered", [0, 2, -1])
+def test_an_adapter_must_name_a_version_that_was_asked_for(offered: int) -> None:
+    check_negotiated(1, 1, offered=1)
+    with pytest.raises(VersionMismatch):
+        check_negotiated(1, 1, offered=offered)
+
+
+def test_failures_of_a_handler_become_codes() -> None:
+    expired = ProtocolError(ErrorCode.LOCATOR_EXPIRED, "gone", data={"now": "x:2"})
+    assert as_protocol_error(expired) is expired
+    assert as_protocol_error(Cancelled("x")).number == as_protocol_error(TimeoutError()).number == -32007
+    assert as_protocol_error(VersionMismatch("1 to 1")).number == -32602
+    for error in (KeyError("the secret"), NotFound("the secret")):
+        assert as_protocol_error(error).number == -32603
+        assert "secret" not in as_protocol_error(error).message
+
+
+def test_stderr_is_kept_in_bounds() -> None:
+    diagnostics = Diagnostics(max_lines=3, max_line_bytes=10)
+    diagnostics.capture(io.BytesIO(b"one\n" * 5 + b"x" * 100_000 + b"\nlast").read1)
+    report = diagnostics.report()
+    assert report.lines == ("one", "x" * 10, "last")
+    assert report.dropped_lines == 4
+    assert report.violations == 0
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 1000])
+def test_lines_are_the_same_however_they_arrive(size: int) -> None:
+    data = b"first\r\n\nsecond \xff\n" + b"y" * 25 + b"\nthird\n"
+    stream = io.BytesIO(data)
+    diagnostics = Diagnostics(max_lines=10, max_line_bytes=10)
+    diagnostics.capture(lambda _: stream.read(size))
+    assert diagnostics.report().lines == ("first", "", "second �", "y" * 10, "third")
+
+
+def test_violations_are_counted_apart() -> None:
+    diagnostics = Diagnostics()
+    diagnostics.record(b"log")
+    diagnostics.record_violation(RecallError("The adapter did something."))
+    report = diagnostics.report()
+    assert (report.lines, report.violations, report.last_violation) == (("log",), 1, "The adapter did something.")
+
+
+def test_payloads_keep_everything_on_the_way() -> None:
+    wire = {
+        "candidates": [
+            {
+                "candidate_id": "c",
+                "source_record_id": "r",
+                "locator": "s:l",
+                "record_type": "fact",
+                "title": "",
+                "local_rank": 1,
+                "sensitivity": "public",
+                "derived_from": ["a:b"],
+                "local_score": 0.0,
+                "relevance": 0,
+                "match_signals": ["lexical", "semantic"],
+                "event_time": "2026-06-01T10:00:00.000000001Z",
+                "metadata": {"deep": [{"x": None}]},
+            }
+        ],
+        "outcome": "partial",
+        "diagnostics": {},
+        "source_watermark": "12",
+    }
+    result = SearchResult.from_wire(wire)
+    assert result.candidates[0].event_time_ns == 1_780_308_000_000_000_001
+    assert result.to_wire() == wire
+
+
+def test_null_and_absent_arrays_are_empty() -> None:
+    assert SearchResult.from_wire({"candidates": None, "outcome": "success"}) == SearchResult((), "success")
+    assert SearchResult((), "success").to_wire() == {"candidates": [], "outcome": "success"}
+    assert SearchFilters.from_wire({"record_types": None}) == SearchFilters()
+
+
+def test_instants_are_nanoseconds_here_and_texts_there() -> None:
+    params = SearchParams("q", SearchFilters(since_ns=0), 3, 1_000_000_001, as_of_ns=5_000_000_000)
+    assert params.to_wire() == {
+        "query": "q",
+        "filters": {"since": "1970-01-01T00:00:00Z"},
+        "limit": 3,
+        "deadline": "1970-01-01T00:00:01.000000001Z",
+        "as_of": "1970-01-01T00:00:05Z",
+    }
+    health = Health("healthy", None, "complete", cold_start_ns=12)
+    assert health.to_wire()["checked_at"] == "0001-01-01T00:00:00Z"
+    assert Health.from_wire(health.to_wire()) == health
+
+
+def test_a_candidate_of_an_adapter_has_no_name_of_the_core() -> None:
+    candidate = Candidate("c", "r", "s:l", "fact", "t", 1, "public")
+    assert not {"source_uid", "source_id"} & candidate.to_wire().keys()
+
+
+def test_the_engines_door_does_not_load_the_protocol() -> None:
+    code = (
+        "import sys, gm_engine, gm_engine.recall_protocol\n"
+        "print(sorted({'jsonschema', 'subprocess'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    assert Manifest.__name__ == "Manifest"
+    assert issubclass(SchemaViolation, RecallError)
