@@ -25,7 +25,7 @@ class PublishOptions:
 
     `retired` facts get no note of their own (`none`; one that is there is proposed for removal), a note in `Retired/`
     (`folder`), or stay where they are and are listed struck through (`struck`). `links` `vault` = as the vault's own
-    settings say.
+    settings say. `colours` is the consent to put colour groups into the vault's `graph.json`.
     """
 
     agents: tuple[str, ...] = ()
@@ -37,6 +37,7 @@ class PublishOptions:
     base: bool = True
     links: LinkStyle = "vault"
     date_format: DateFormat = "YYYY-MM-DD"
+    colours: bool = False
 
     def mark(self) -> str:
         """A short name of these options that no other options have."""

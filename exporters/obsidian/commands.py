@@ -202,6 +202,7 @@ def _answer_profiles(found: Sequence[PublishProfile]) -> None:
 @click.option("--base/--no-base", default=True, help="Tables of facts and entities.")
 @click.option("--links", type=click.Choice(get_args(LinkStyle)), default="vault", help="How links are written.")
 @click.option("--dates", type=click.Choice(get_args(DateFormat)), default="YYYY-MM-DD", help="How days are written.")
+@click.option("--colours/--no-colours", default=False, help="Colour groups in the vault's graph.json.")
 @click.option("--auto-accept", "accepted", multiple=True, type=click.Choice(AUTO_ACCEPT), help="Edits to accept.")
 @shared_options
 def save(
@@ -218,6 +219,7 @@ def save(
     base: bool,
     links: LinkStyle,
     dates: DateFormat,
+    colours: bool,
     accepted: tuple[AutoAccept, ...],
 ) -> None:
     """Keep how to publish under NAME."""
@@ -231,6 +233,7 @@ def save(
         base=base,
         links=links,
         date_format=dates,
+        colours=colours,
     )
     wanted = PublishProfile(name, str(path.absolute()), folder, options, accepted)
     with current().writing() as memory:

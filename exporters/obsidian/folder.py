@@ -129,9 +129,15 @@ class Folder:
 
         Returns the stamp of the new file. Raises `DiskFull` or `PublishRefused`; the old file is then untouched.
         """
-        target = self.root / path
+        return self._write(self.root / path, data, f"{self.name}/{path}")
+
+    def write_setting(self, path: str, data: bytes) -> Stamp:
+        """Replaces a file of the vault's own settings; only with the person's consent. `path` is from the root."""
+        return self._write(self.vault / path, data, path)
+
+    def _write(self, target: Path, data: bytes, shown: str) -> Stamp:
         temporary = target.parent / f"{_TEMPORARY}{os.getpid()}"
-        with _clear_errors(f"{self.name}/{path}"):
+        with _clear_errors(shown):
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
                 _write_new(temporary, data, mode=_mode_of(target))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from exporters.obsidian.adopting import adopt
+from exporters.obsidian.colours import Colours, colours
 from exporters.obsidian.compare import Decisions, Step, compare
 from exporters.obsidian.contents import Contents, read_contents, selected, state_of
 from exporters.obsidian.edits import Entities
@@ -51,6 +52,7 @@ class Plan:
     deleted: Mapping[str, str] = field(default_factory=dict)
     extras: tuple[Extra, ...] = ()
     fresh: frozenset[str] = frozenset()
+    colours: Colours | None = None
 
     def vault_path(self, path: str) -> str:
         """A path as in `Entry` as a path from the vault's root."""
@@ -101,7 +103,8 @@ def make_plan(
     plan = Plan(folder, scan, layout, found, manifest, stamps, steps, orphans, contents.seq, state, len(fresh), deleted)
     known = {} if changed is None or not fresh else stamps
     beside = extras(memory, contents, layout, options=options, folder=folder, scan=scan, manifest=manifest, known=known)
-    return replace(plan, fresh=fresh, extras=beside)
+    tinted = colours(folder, manifest.files) if options.colours else None
+    return replace(plan, fresh=fresh, extras=beside, colours=tinted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +197,8 @@ def _is_up_to_date(manifest: Manifest, stamps: dict[str, Stamp], found: Found, s
     """Whether every note is as it was written from this very state of the store, and none came or went."""
     if not state or manifest.complete != state or found.doubles or found.notes.keys() != manifest.notes.keys():
         return False
-    if any(scan.files.get(path) is None or scan.files[path] != stamps.get(path) for path in manifest.files):
+    ours = (path for path in manifest.files if not path.startswith("/"))  # settings are the person's
+    if any(scan.files.get(path) is None or scan.files[path] != stamps.get(path) for path in ours):
         return False
     return all(
         there.path == manifest.notes[key].path and there.stamp == stamps.get(there.path)

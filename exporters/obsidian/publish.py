@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from exporters.exporting import Exporter, Request
+from exporters.obsidian.colours import Colours
 from exporters.obsidian.compare import LEFT_ALONE, Step
 from exporters.obsidian.extras import Extra
 from exporters.obsidian.folder import locked, open_folder
@@ -25,7 +26,7 @@ _DELETED = "its note was deleted in the vault; that waits in the inbox"
 @dataclass(frozen=True, slots=True)
 class LeftAlone:
     """A note that was not written, and why: `edited`, `conflict`, `unreadable`, `elsewhere`, `read-only`, `double`,
-    `deleted`."""
+    `deleted`, `settings` (the colours of the graph view)."""
 
     note: str
     status: str
@@ -94,9 +95,10 @@ def publish(
 ) -> PublishReport:
     """Publishes every live fact, agent, entity and checkpoint as notes into `folder` of `vault`.
 
-    Nothing outside the folder is written; what a person wrote into a note stays; a note whose managed part was edited
-    is left alone and reported. Publishing the same store again writes nothing. `remove_orphans` is the consent to move
-    notes of retired or gone facts into the vault's `.trash`. Raises `PublishRefused`, `DiskFull` or `Cancelled`; every
+    Nothing outside the folder is written, but for colours of the graph view where the options ask for them. What a
+    person wrote into a note stays; a note whose managed part was edited is left alone and reported. Publishing the same
+    store again writes nothing. `remove_orphans` is the consent to move notes of retired or gone facts into the vault's
+    `.trash`. Raises `PublishRefused`, `DiskFull` or `Cancelled`; every
     note is then whole, and the next publish finishes the work.
     """
     token = cancel or CancelToken()
@@ -115,6 +117,7 @@ def publish(
         try:
             writer.write_notes(progress=progress, cancel=token)
             writer.write_extras()
+            writer.write_colours()
             if remove_orphans:
                 writer.discard_orphans()
         except GrayMatterError:
@@ -149,6 +152,7 @@ def preview(
         known = (entry for key, entry in kept if key in plan.fresh or not plan.fresh)
         items += [PlanItem("unchanged", plan.vault_path(entry.path)) for entry in known]
     items += [_extra_item(plan, extra) for extra in plan.extras]
+    items += [] if plan.colours is None else [_colours_item(plan.folder.vault, plan.colours)]
     items += [PlanItem("orphaned", plan.vault_path(path)) for path in plan.orphans.values()]
     items += [PlanItem("conflict", plan.vault_path(path), reason=_double(key)) for path, key in plan.found.doubles]
     items += [PlanItem("conflict", plan.vault_path(path), reason=_DELETED) for path in plan.deleted.values()]
@@ -175,6 +179,14 @@ def _extra_item(plan: Plan, extra: Extra) -> PlanItem:
     return PlanItem(status, path, file=None if extra.is_new else plan.folder.vault / path, after=extra.data)
 
 
+def _colours_item(vault: Path, wanted: Colours) -> PlanItem:
+    file = vault / wanted.path
+    if wanted.reason:
+        return PlanItem("conflict", wanted.path, reason=wanted.reason, file=file)
+    status: PlanStatus = "unchanged" if wanted.data is None else "new" if wanted.stamp is None else "changed"
+    return PlanItem(status, wanted.path, file=file, after=wanted.data)
+
+
 def _double(key: str) -> str:
     return f"it has the id {key} of another note"
 
@@ -195,9 +207,14 @@ def _report(plan: Plan, writer: Writer, *, vault: Path, remove_orphans: bool) ->
         broken_links=tuple(_broken_links(plan, writer)),
         moved=writer.moved,
         orphaned=() if remove_orphans else tuple(sorted(plan.vault_path(writer.path_of(key)) for key in plan.orphans)),
-        left=(*doubles, *deleted, *left),
+        left=(*doubles, *deleted, *left, *_refused_colours(plan)),
         files=writer.files,
     )
+
+
+def _refused_colours(plan: Plan) -> Iterator[LeftAlone]:
+    if plan.colours is not None and plan.colours.reason:
+        yield LeftAlone(plan.colours.path, "settings", plan.colours.reason)
 
 
 def _broken_links(plan: Plan, writer: Writer) -> Iterator[BrokenLink]:

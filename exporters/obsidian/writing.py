@@ -116,6 +116,19 @@ class Writer:
             if stamp is not None:
                 self._stamps[extra.path] = stamp
 
+    def write_colours(self) -> None:
+        """Puts the colour groups that were asked for into the settings, unless these changed meanwhile."""
+        wanted = self.plan.colours
+        if wanted is None or wanted.reason:
+            return
+        if wanted.data is not None:
+            file = self.plan.folder.vault / wanted.path
+            if (Stamp.of(file.lstat()) if file.exists() else None) != wanted.stamp:
+                return
+            self.plan.folder.write_setting(wanted.path, wanted.data)
+            self.files += 1
+        self._manifest.files[f"/{wanted.path}"] = wanted.mark
+
     def discard_orphans(self) -> None:
         """Moves the plan's orphans that lie in the folder to the vault's trash; edited ones as well, they are kept."""
         for key, path in sorted(self.plan.orphans.items()):
