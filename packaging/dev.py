@@ -37,6 +37,7 @@ WINDOW_TEST_PACKAGES = (
     "libxcb-shape0",
     "libxkbcommon-x11-0",
 )
+BUILD_PACKAGES = ("desktop-file-utils", "appstream", "binutils")
 SOAKS = ("processes", "kills")
 SUMMARY = re.compile(r"^=* ?((?:\d+ [a-z]+(?:, )?)+ in [\d.]+s.*?) ?=*$|^=* ?(no tests ran in [\d.]+s.*?) ?=*$")
 
@@ -89,11 +90,11 @@ def missing_packages(wanted: Sequence[str]) -> list[str]:
     return [name for name in wanted if name not in installed]
 
 
-def check_system_libraries(*, window_tests: bool) -> None:
-    """On Debian, installs what Qt needs when run as root, and prints the exact line otherwise."""
+def check_system_libraries(*more: str) -> None:
+    """On Debian, installs what Qt needs, and `more`, when run as root, and prints the exact line otherwise."""
     if not sys.platform.startswith("linux"):
         return
-    missing = missing_packages((*QT_PACKAGES, *(WINDOW_TEST_PACKAGES if window_tests else ())))
+    missing = missing_packages((*QT_PACKAGES, *more))
     if not missing:
         return
     line = ["apt-get", "install", "-y", "--no-install-recommends", *missing]
@@ -166,7 +167,7 @@ def make_demo_store() -> Path:
 
 def run(_: argparse.Namespace) -> int:
     """Starts the desktop on a demo store; without a display: screenshots and a published vault under `out/`."""
-    check_system_libraries(window_tests=False)
+    check_system_libraries()
     ensure_environment()
     store = make_demo_store()
     if has_display():
@@ -191,7 +192,7 @@ def shots_of(store: Path) -> int:
 
 def shots(_: argparse.Namespace) -> int:
     """Screenshots of every page on a demo store."""
-    check_system_libraries(window_tests=False)
+    check_system_libraries()
     ensure_environment()
     return shots_of(make_demo_store())
 
@@ -215,7 +216,7 @@ def run_pytest(extra: Sequence[str]) -> tuple[int, str]:
 
 def test(arguments: argparse.Namespace) -> int:
     """Every check of the project; the last line is pytest's."""
-    check_system_libraries(window_tests=True)
+    check_system_libraries(*WINDOW_TEST_PACKAGES)
     ensure_environment()
     env = environment(offscreen=True)
     failed = []
@@ -274,7 +275,21 @@ def conformance(arguments: argparse.Namespace) -> int:
     return call(command, env=environment(offscreen=True))
 
 
-COMMANDS = {"run": run, "test": test, "bench": bench, "shots": shots, "soak": soak, "conformance": conformance}
+def build(arguments: argparse.Namespace) -> int:
+    """Wheel, sdist, frozen program and Debian package in `dist/`, each tried; names (wheel frozen deb) choose."""
+    check_system_libraries(*WINDOW_TEST_PACKAGES, *BUILD_PACKAGES)
+    return call([sys.executable, ROOT / "packaging" / "build.py", *arguments.rest])
+
+
+COMMANDS = {
+    "run": run,
+    "test": test,
+    "bench": bench,
+    "shots": shots,
+    "soak": soak,
+    "conformance": conformance,
+    "build": build,
+}
 
 
 def main() -> int:

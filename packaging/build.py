@@ -1,0 +1,223 @@
+"""Makes what people install: wheel, sdist, a folder that runs without Python, and on Debian a package of it.
+
+Run by `dev.py build`. Everything is made under `build/`; the results lie in `dist/`. Prints a table of sizes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WORK, DIST = ROOT / "build", ROOT / "dist"
+PACKAGING = ROOT / "packaging"
+TOOLS = ("build", "twine", "pyinstaller")
+NAME = "graymatter-desktop"
+SCRIPTS = {
+    "start_window.py": "from gm_desktop.__main__ import main",
+    "start_command.py": "from gm_engine.cli.main import main",
+}
+QT_LIBRARIES = (
+    "libgl1",
+    "libegl1",
+    "libfontconfig1",
+    "libdbus-1-3",
+    "libglib2.0-0",
+    "libxkbcommon0",
+    "libxkbcommon-x11-0",
+    "libxcb-cursor0",
+    "libxcb-icccm4",
+    "libxcb-keysyms1",
+    "libxcb-shape0",
+    "libxcb-xinerama0",
+    "libxcb-image0",
+    "libxcb-render-util0",
+    "libxcb-randr0",
+)
+ICON_SIZES = (16, 24, 32, 48, 64, 128, 256, 512)
+VERSION = re.compile(r'__version__ = "([^"]+)"')
+
+
+class BuildFailed(Exception):
+    """A step did not do what it should; the message says which."""
+
+
+def say(text: str) -> None:
+    """One line of our own."""
+    print(f"\n── {text}", flush=True)
+
+
+def call(*command: str | Path, cwd: Path = ROOT, env: dict[str, str] | None = None) -> None:
+    """Runs a tool. Raises `BuildFailed` when it fails."""
+    parts = [str(part) for part in command]
+    if subprocess.run(parts, cwd=cwd, env=env, stdin=subprocess.DEVNULL, check=False).returncode != 0:
+        raise BuildFailed(f"failed: {' '.join(parts[:4])}")
+
+
+def version() -> str:
+    """The version, from the one place where it is written."""
+    match = VERSION.search((ROOT / "gm_engine" / "version.py").read_text(encoding="utf-8"))
+    if match is None:
+        raise BuildFailed("gm_engine/version.py has no __version__")
+    return match[1]
+
+
+def python_of(folder: Path) -> Path:
+    """The interpreter of a virtual environment."""
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def make_environment(folder: Path, *wanted: str | Path) -> Path:
+    """A fresh virtual environment with `wanted` in it, as pinned; its interpreter."""
+    venv.create(folder, with_pip=True, clear=True)
+    python = python_of(folder)
+    call(python, "-m", "pip", "install", "-q", "-c", PACKAGING / "constraints.txt", *wanted)
+    return python
+
+
+def build_wheel(python: Path) -> Path:
+    """Wheel and sdist in `dist/`, checked by twine; the wheel."""
+    say("wheel and sdist")
+    shutil.rmtree(DIST, ignore_errors=True)
+    call(python, "-m", "build", "--outdir", DIST, ROOT)
+    files = sorted(DIST.iterdir())
+    call(python, "-m", "twine", "check", "--strict", *files)
+    return next(path for path in files if path.suffix == ".whl")
+
+
+def try_wheel(wheel: Path) -> None:
+    """Installs the wheel into an empty environment, as pipx does, and runs both scripts."""
+    say("the wheel in an empty environment")
+    folder = WORK / "installed"
+    python = make_environment(folder, wheel)
+    call(python.parent / "graymatter", "--version", cwd=WORK)
+    call(python.parent / NAME, "--self-test", cwd=WORK, env=offscreen())
+
+
+def freeze(python: Path) -> Path:
+    """The folder that runs without Python; its path."""
+    say("the frozen program")
+    scripts = WORK / "scripts"
+    scripts.mkdir(parents=True, exist_ok=True)
+    for name, line in SCRIPTS.items():
+        (scripts / name).write_text(f"import sys\n\n{line}\n\nsys.exit(main())\n", encoding="utf-8")
+    shutil.copy(PACKAGING / "pyinstaller" / "graymatter.spec", scripts)
+    target = WORK / "frozen"
+    folders = ("--distpath", target, "--workpath", WORK / "pyinstaller", "--noconfirm", "--log-level", "WARN")
+    call(python, "-m", "PyInstaller", *folders, scripts / "graymatter.spec", cwd=scripts)
+    program = target / NAME
+    shutil.copy(ROOT / "LICENSE", program)
+    return program
+
+
+def offscreen() -> dict[str, str]:
+    """An environment in which no display is needed."""
+    return {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+
+
+def size_table(program: Path) -> None:
+    """Prints what the folder is made of, largest first, and what was left out."""
+    inside = program / "_internal"
+    sizes: dict[str, int] = {}
+    for path in program.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            part = path.relative_to(inside).parts[0] if path.is_relative_to(inside) else "programs"
+            part = part.split(".libs")[0].split("-")[0] if ".libs" in part or ".dist" in part else part
+            sizes[part] = sizes.get(part, 0) + path.stat().st_size
+    total = sum(sizes.values())
+    ordered = sorted(sizes.items(), key=lambda each: -each[1])
+    say(f"{total / 1e6:.0f} MB in all")
+    for part, size in ordered[:14]:
+        print(f"{size / 1e6:8.1f} MB  {part}")
+    print(f"{sum(size for _, size in ordered[14:]) / 1e6:8.1f} MB  {len(ordered) - 14} smaller parts", flush=True)
+    spec = (PACKAGING / "pyinstaller" / "graymatter.spec").read_text(encoding="utf-8")
+    left_out = re.search(r"LEFT_OUT = \[(.*?)\]", spec, re.DOTALL)
+    names = re.findall(r"[\w.]+", left_out[1]) if left_out is not None else []
+    print("left out:", *names, flush=True)
+
+
+def debian_package(program: Path, python: Path) -> Path:
+    """A `.deb` of the frozen program with menu entry, icons, metainfo and the file type; its path."""
+    say("the Debian package")
+    tree = WORK / "deb"
+    shutil.rmtree(tree, ignore_errors=True)
+    lib = tree / "usr" / "lib" / NAME
+    shutil.copytree(program, lib, symlinks=True)
+    links = tree / "usr" / "bin"
+    links.mkdir(parents=True)
+    for name in (NAME, "graymatter"):
+        (links / name).symlink_to(f"../lib/{NAME}/{name}")
+    share = tree / "usr" / "share"
+    for source, target in (
+        ("graymatter-desktop.desktop", "applications/graymatter-desktop.desktop"),
+        ("graymatter-desktop.metainfo.xml", "metainfo/graymatter-desktop.metainfo.xml"),
+        ("graymatter-desktop.xml", "mime/packages/graymatter-desktop.xml"),
+        ("copyright", f"doc/{NAME}/copyright"),
+    ):
+        path = share / target
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = (PACKAGING / "linux" / source).read_text(encoding="utf-8")
+        path.write_text(text.replace("@VERSION@", version()), encoding="utf-8")
+    call(python, PACKAGING / "linux" / "icons.py", share / "icons" / "hicolor", *map(str, ICON_SIZES), env=offscreen())
+    for checker, path in (
+        ("desktop-file-validate", share / "applications" / "graymatter-desktop.desktop"),
+        ("appstreamcli", share / "metainfo" / "graymatter-desktop.metainfo.xml"),
+    ):
+        if shutil.which(checker) is None:
+            raise BuildFailed(f"{checker} is not installed: apt-get install desktop-file-utils appstream")
+        call(checker, *(("validate", "--no-net") if checker == "appstreamcli" else ()), path)
+    return _pack(tree)
+
+
+def _pack(tree: Path) -> Path:
+    installed_kb = sum(path.stat().st_size for path in tree.rglob("*") if path.is_file()) // 1024
+    architecture = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True).stdout
+    control = tree / "DEBIAN" / "control"
+    control.parent.mkdir()
+    text = (PACKAGING / "linux" / "control").read_text(encoding="utf-8")
+    for key, value in (
+        ("@VERSION@", version()),
+        ("@ARCHITECTURE@", architecture.strip()),
+        ("@SIZE@", str(installed_kb)),
+        ("@DEPENDS@", ", ".join(("libc6", *QT_LIBRARIES))),
+    ):
+        text = text.replace(key, value)
+    control.write_text(text, encoding="utf-8")
+    target = DIST / f"{NAME}_{version()}_{architecture.strip()}.deb"
+    call("dpkg-deb", "--build", "--root-owner-group", "-Zxz", "-z1", tree, target)
+    return target
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Builds what `arguments` name (`wheel`, `frozen`, `deb`), or everything that can be built here."""
+    wanted = set(arguments) or {"wheel", "frozen", *(("deb",) if shutil.which("dpkg-deb") else ())}
+    WORK.mkdir(exist_ok=True)
+    try:
+        tools = make_environment(WORK / "tools", *TOOLS)
+        wheel = build_wheel(tools)
+        if "wheel" in wanted:
+            try_wheel(wheel)
+        if wanted & {"frozen", "deb"}:
+            call(tools, "-m", "pip", "install", "-q", "-c", PACKAGING / "constraints.txt", wheel)
+            program = freeze(tools)
+            size_table(program)
+            call(program / NAME, "--self-test", cwd=WORK, env=offscreen())
+            if "deb" in wanted:
+                debian_package(program, tools)
+    except BuildFailed as error:
+        print(error, file=sys.stderr)
+        return 1
+    say("built")
+    for path in sorted(DIST.iterdir()):
+        print(f"{path.stat().st_size / 1e6:8.1f} MB  {path.relative_to(ROOT)}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
