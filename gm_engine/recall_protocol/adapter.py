@@ -104,7 +104,6 @@ class StoreAdapter:
                 served,
                 params,
                 source_id=self._source_id,
-                uses_vectors=self._uses_vectors,
                 check=context.check,
             )
         if result.outcome in ("success", "partial"):
@@ -128,7 +127,6 @@ class StoreAdapter:
                     served,
                     checked_at_ns=self._clock.now_ns(),
                     last_success_at_ns=self._succeeded_ns,
-                    uses_vectors=self._uses_vectors,
                     check=context.check,
                 )
         except ProtocolError as error:

@@ -6,9 +6,7 @@ from gm_engine.recall_protocol.payloads import Health, Json
 from gm_engine.recall_protocol.served_store import Check, ServedStore
 
 
-def store_health(
-    served: ServedStore, *, checked_at_ns: int, last_success_at_ns: int | None, uses_vectors: bool, check: Check
-) -> Health:
+def store_health(served: ServedStore, *, checked_at_ns: int, last_success_at_ns: int | None, check: Check) -> Health:
     """Counts what is served, what of it can be searched by meaning, and what cannot be read."""
     memory = served.memory
     seq = memory.last_seq()
@@ -22,7 +20,7 @@ def store_health(
     checkpoints = [each for each in memory.checkpoints.list() if served.serves(each.agent_id)]
     damaged = sum(1 for each in checkpoints if each.message_count is None)
     entities = sum(1 for named in served.entities(memory) if served.entity_is_served(memory, named.entity.id, None))
-    missing = eligible - with_vector if uses_vectors else 0
+    missing = eligible - with_vector if served.uses_vectors else 0
     diagnostics: Json = {}
     if missing:
         diagnostics["facts_without_vector"] = missing
@@ -41,7 +39,7 @@ def store_health(
         last_success_at_ns=last_success_at_ns,
         source_watermark=str(seq),
         index_watermark=str(seq),
-        index_model=memory.vector_status().answering if uses_vectors else "",
+        index_model=memory.vector_status().answering if served.uses_vectors else "",
         record_count=total,
         indexed_count=total - missing - damaged,
         failed_count=damaged,

@@ -36,17 +36,12 @@ class _Plan:
     about: frozenset[str] | None = None
 
 
-def search_store(
-    served: ServedStore, params: SearchParams, *, source_id: str, uses_vectors: bool, check: Check
-) -> SearchResult:
-    """The answer to one search, from one state of the store. `AsOfUnsupported` before the journal's horizon.
-
-    `uses_vectors` tells whether an embedding model is configured: where none is, none is missing.
-    """
+def search_store(served: ServedStore, params: SearchParams, *, source_id: str, check: Check) -> SearchResult:
+    """The answer to one search, from one state of the store. `AsOfUnsupported` before the journal's horizon."""
     for attempt in range(_AGAIN):
         with served.reading(params.as_of_ns) as reader:
             seq = reader.seq if isinstance(reader, MemoryView) else reader.last_seq()
-            search = _Search(served, reader, params, seq=seq, uses_vectors=uses_vectors, check=check)
+            search = _Search(served, reader, params, seq=seq, check=check)
             result = search.answer(source_id)
         is_one_state = params.as_of_ns is not None or served.memory.last_seq() == seq
         if is_one_state or attempt == _AGAIN - 1:
@@ -62,7 +57,6 @@ class _Search:
     reader: Reader
     params: SearchParams
     seq: int
-    uses_vectors: bool
     check: Check
     gaps: dict[str, JsonValue] = field(default_factory=dict)
     notes: dict[str, JsonValue] = field(default_factory=dict)
@@ -191,7 +185,7 @@ class _Search:
 
     def _note_vectors(self, coverage: VectorCoverage) -> None:
         """Facts without a vector, and vectors that did not answer."""
-        if not self.uses_vectors or self.served.memory.settings.signal_weights.vector <= 0:
+        if not self.served.uses_vectors or self.served.memory.settings.signal_weights.vector <= 0:
             return
         if coverage.with_vector < coverage.eligible:
             self.gaps["facts_without_vector"] = coverage.eligible - coverage.with_vector

@@ -67,7 +67,7 @@ def count_words(text: str, language: str) -> WordCounts:
 
 def cut(text: str, start: int = 0, *, length: int = _EXCERPT) -> str:
     """At most `length` characters of a text on one line, with an ellipsis where something is left out."""
-    if start > 0 and (space := text.find(" ", start, start + _BEFORE // 2)) >= 0:
+    if start > 0 and text[start - 1] != " " and (space := text.find(" ", start, start + _BEFORE // 2)) >= 0:
         start = space + 1  # no half of a word at the beginning
     piece = " ".join(text[start : start + length].split())
     return f"{'…' if start > 0 else ''}{piece}{'…' if start + length < len(text) else ''}"

@@ -33,11 +33,15 @@ class Named:
 
 
 class ServedStore:
-    """An open store and what is kept of it between requests. Safe from any thread."""
+    """An open store and what is kept of it between requests. Safe from any thread.
+
+    `uses_vectors` tells whether an embedding model is configured: where none is, no vector is missing.
+    """
 
     def __init__(self, memory: Memory, settings: AdapterSettings) -> None:
         self.memory = memory
         self.settings = settings
+        self.uses_vectors = memory.vector_status().model != ""
         self._lock = Lock()
         self._namespaces: tuple[int, tuple[str, ...]] | None = None
         self._entities: tuple[int, tuple[Named, ...]] | None = None

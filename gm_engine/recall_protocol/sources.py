@@ -20,7 +20,7 @@ from gm_engine.errors import Cancelled, GrayMatterError, InvalidInput, NotFound
 from gm_engine.memory import Memory
 from gm_engine.progress import CancelToken
 from gm_engine.recall_protocol.adapter import ADAPTER_ID, StoreAdapter
-from gm_engine.recall_protocol.errors import CallTimeout, ErrorCode, ProtocolError
+from gm_engine.recall_protocol.errors import AdapterFailed, CallTimeout, ClientClosed, ErrorCode, ProtocolError
 from gm_engine.recall_protocol.handler import RequestContext
 from gm_engine.recall_protocol.joint_answer import JointAnswer, SourceAnswer, answer_of, failed, join
 from gm_engine.recall_protocol.keeper import SourceStatus
@@ -242,8 +242,9 @@ class Sources:
             from gm_engine.recall_protocol.served_store import store_identity
 
             groups[ADAPTER_ID, store_identity(self._lent)].append(MEMORY_ID)
-        for source_id, claim in self._identities.items():
-            if claim[1]:
+        for source_id in self._configs:
+            claim = self._identities.get(source_id)
+            if claim is not None and claim[1]:
                 groups[claim].append(source_id)
         return {each: ", ".join(group) for group in groups.values() if len(group) > 1 for each in group}
 
@@ -358,11 +359,15 @@ def _memory_source(memory: Memory, state_dir: Path, clock: Clock) -> StoreAdapte
 
 
 def reason_of(error: GrayMatterError) -> str:
-    """Why a source gave no answer, as one stable word, with what it said where it said something."""
+    """Why a source gave no answer, as one stable word."""
     match error:
         case CallTimeout() | Cancelled():
             return "timeout"
+        case ClientClosed():
+            return "closed"
         case ProtocolError():
             return error.name
+        case AdapterFailed():
+            return str(error.fields["reason"])
         case _:
-            return str(error.fields.get("reason") or error.code)
+            return error.code
