@@ -44,6 +44,7 @@ from gm_desktop.viewmodels.publish import PublishViewModel
 from gm_desktop.viewmodels.revision import RevisionViewModel
 from gm_desktop.viewmodels.search import SearchViewModel
 from gm_desktop.viewmodels.vault import VaultModels
+from gm_desktop.viewmodels.vault_links import VaultLinks
 from gm_desktop.viewmodels.vault_plan import VaultPlanViewModel
 from gm_desktop.viewmodels.vault_watch import VaultWatch
 from gm_desktop.viewmodels.why_not import WhyNotViewModel
@@ -153,6 +154,7 @@ class App(QObject):
             VaultPlanViewModel(self.host, self.publishing, self),
             VaultWatch(self.host, self.publishing, self.undo, self),
             InboxViewModel(self.host, self.undo, self.notices, clock, self, subject=inbox_subjects.vault_edits()),
+            VaultLinks(self.host, self.publishing, self),
         )
 
     def _build_pages(self) -> None:

@@ -61,6 +61,7 @@ class Card:
 
     `goes` are the facts that leave, `stays` the fact that remains (None where a new text is written); `result` is the
     text that remains, `added` its characters that no leaving fact has. `more` counts facts that are not shown.
+    `reject_title` is empty where turning it down is nothing but that.
     """
 
     id: str
@@ -79,6 +80,7 @@ class Card:
     accept_title: str
     more: int = 0
     stale: str = ""
+    reject_title: str = ""
     can_edit: bool = True
 
 

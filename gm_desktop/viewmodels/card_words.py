@@ -102,6 +102,7 @@ def card_of(proposal: Proposal, facts: Mapping[str, Fact], now_ns: int) -> Card:
         accept_title=titles[2],
         more=len(proposal.consumed) - len(leaving) if len(facts) > SHOWN_FACTS else 0,
         stale=_stale_sentence(proposal, facts),
+        reject_title=tr("Keep the store's side") if proposal.details.get("conflict") else "",
         can_edit=proposal.kind not in ("prune", "retire", "label", "pin", "link"),
     )
 
@@ -130,6 +131,8 @@ def _runs(places: Sequence[int]) -> Spans:
 def _titles(proposal: Proposal, kept: Fact | None) -> tuple[str, str, str]:
     """What the two columns and the button are called."""
     retired = tr("Would be retired")
+    if proposal.details.get("conflict") and proposal.kind == "revise":
+        return tr("In the store"), tr("In the vault"), tr("Keep the vault's text")
     if proposal.kind == "contradiction":
         is_pinned = kept is not None and kept.pinned
         return retired, tr("Stays: the pinned fact") if is_pinned else tr("Stays: the newest"), tr("Keep this one")

@@ -72,7 +72,10 @@ State = Ready | Publishing | Published | Stopped
 
 @dataclass(frozen=True, slots=True)
 class ProfileDraft:
-    """A profile as a form: `parts` switches of `PublishOptions`, `accepted` kinds of edits that need no review."""
+    """A profile as a form: `parts` switches of `PublishOptions`, `accepted` kinds of edits that need no review.
+
+    `place` is the folder that it publishes to, chosen on the page.
+    """
 
     name: str
     agents: str
@@ -81,6 +84,7 @@ class ProfileDraft:
     dates: str
     parts: Mapping[str, bool]
     accepted: tuple[str, ...]
+    place: str = ""
 
 
 def with_parts(options: PublishOptions, parts: Mapping[str, bool]) -> PublishOptions:
@@ -92,6 +96,7 @@ def with_parts(options: PublishOptions, parts: Mapping[str, bool]) -> PublishOpt
         checkpoints=parts.get("checkpoints", options.checkpoints),
         canvas=parts.get("canvas", options.canvas),
         base=parts.get("base", options.base),
+        colours=parts.get("colours", options.colours),
     )
 
 
@@ -178,8 +183,10 @@ class PublishViewModel(QObject):
                 "checkpoints": made.options.checkpoints,
                 "canvas": made.options.canvas,
                 "base": made.options.base,
+                "colours": made.options.colours,
             },
             accepted=made.auto_accept,
+            place=str(Path(made.vault) / made.folder),
         )
 
     def save_draft(self, draft: ProfileDraft) -> None:
@@ -215,6 +222,24 @@ class PublishViewModel(QObject):
         def done(seq: int) -> None:
             self._undo.did(tr("Saved the profile {name}", name=wanted.name), seq)
             self.profile_name = wanted.name
+            self.load_profiles()
+
+        self._host.write(job, done)
+
+    def delete_profile(self) -> None:
+        """Forgets the chosen profile; the vault stays as it is; undoable."""
+        name = self.profile_name
+        if not name or not self.can_save:
+            return
+
+        def job(memory: Memory) -> int:
+            from exporters.profiles import delete_profile
+
+            delete_profile(memory, name)
+            return memory.last_seq()
+
+        def done(seq: int) -> None:
+            self._undo.did(tr("Deleted the profile {name}", name=name), seq)
             self.load_profiles()
 
         self._host.write(job, done)

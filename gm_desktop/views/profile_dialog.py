@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from gm_desktop.i18n import tr
 from gm_desktop.viewmodels.publish import ProfileDraft
+from gm_desktop.widgets.basics import push_button, row, text_label
 
 _RETIRED = (("none", "No notes"), ("folder", "In a folder of their own"), ("struck", "Struck through"))
 _LINKS = (("vault", "As the vault's settings say"), ("wikilink", "Wikilinks"), ("markdown", "Markdown links"))
@@ -29,6 +30,7 @@ _PARTS = (
     ("checkpoints", "Checkpoints"),
     ("canvas", "The graph as a canvas"),
     ("base", "Tables of facts and entities"),
+    ("colours", "Colours in the graph view (changes the vault's graph.json)"),
 )
 _EDITS = (
     ("revise", "Edited texts"),
@@ -41,13 +43,17 @@ _EDITS = (
 
 
 class ProfileDialog(QDialog):
-    """Edits a profile; `saved` carries the form."""
+    """Edits a profile; `saved` carries the form, `deleted` says that it is not wanted any more.
+
+    `is_kept`: the profile is one of the store's, so that it can be deleted.
+    """
 
     saved = Signal(object)
+    deleted = Signal()
 
-    def __init__(self, draft: ProfileDraft, parent: QWidget | None = None) -> None:
+    def __init__(self, draft: ProfileDraft, parent: QWidget | None = None, *, is_kept: bool = False) -> None:
         super().__init__(parent)
-        self._draft = draft
+        self._draft, self._is_kept = draft, is_kept
         self.setWindowTitle(tr("Publish profile"))
         self._make_widgets()
         self._lay_out()
@@ -57,6 +63,7 @@ class ProfileDialog(QDialog):
     def _make_widgets(self) -> None:
         draft = self._draft
         self.name, self.agents = QLineEdit(draft.name), QLineEdit(draft.agents)
+        self.place = text_label(draft.place, "small", wrap=True, selectable=True)
         self.agents.setPlaceholderText(tr("All agents; or names with commas between"))
         self.retired, self.links, self.dates = QComboBox(), QComboBox(), QComboBox()
         for box, choices, value in (
@@ -67,13 +74,17 @@ class ProfileDialog(QDialog):
             for key, title in choices:
                 box.addItem(tr(title), key)
             box.setCurrentIndex(max(0, box.findData(value, Qt.ItemDataRole.UserRole)))
-        self.parts = {key: _check(tr(title), is_on=draft.parts.get(key, True)) for key, title in _PARTS}
+        self.parts = {key: _check(tr(title), is_on=draft.parts.get(key, key != "colours")) for key, title in _PARTS}
         self.edits = {key: _check(tr(title), is_on=key in draft.accepted) for key, title in _EDITS}
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Save | QDialogButtonBox.StandardButton.Cancel)
+        self.delete = push_button(tr("Delete the profile"), "quiet", self._on_delete)
+        self.delete.setToolTip(tr("The vault stays as it is; undo brings the profile back"))
+        self.delete.setVisible(self._is_kept)
 
     def _lay_out(self) -> None:
         form = QFormLayout()
         form.addRow(tr("Name"), self.name)
+        form.addRow(tr("Vault"), self.place)
         form.addRow(tr("Agents"), self.agents)
         form.addRow(tr("Retired facts"), self.retired)
         form.addRow(tr("Links"), self.links)
@@ -84,7 +95,11 @@ class ProfileDialog(QDialog):
         layout.setContentsMargins(20, 18, 20, 16)
         layout.setSpacing(14)
         layout.addLayout(form)
-        layout.addWidget(self.buttons)
+        layout.addLayout(row(self.delete, 1, self.buttons))
+
+    def _on_delete(self) -> None:
+        self.deleted.emit()
+        self.reject()
 
     def _on_save(self) -> None:
         self.saved.emit(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from PySide6.QtCore import Qt, QUrl
@@ -30,6 +31,7 @@ from gm_desktop.viewmodels.publish import Published, Publishing, Ready, Stopped
 from gm_desktop.viewmodels.vault import VaultModels
 from gm_desktop.views.profile_dialog import ProfileDialog
 from gm_desktop.views.vault_inbox import VaultInboxPanel
+from gm_desktop.views.vault_links import VaultLinksPanel
 from gm_desktop.views.vault_plan import VaultPlanPanel
 from gm_desktop.widgets.basics import PageHeader, Picture, push_button, row, text_label
 from gm_desktop.widgets.keys import keep_keys
@@ -59,6 +61,8 @@ class PublishPage(Page):
         self._viewmodel, self._theme = models.publishing, theme
         self.plan = VaultPlanPanel(models.plan, theme)
         self.inbox = VaultInboxPanel(models.cards, models.watch, theme)
+        self.links = VaultLinksPanel(models.links, theme)
+        self._links = models.links
         self._shown: object = None
         self._make_widgets()
         self._lay_out()
@@ -71,6 +75,16 @@ class PublishPage(Page):
         return (
             ActionSpec("vault.publish", tr("Publish"), "upload", "Ctrl+Return", can, run, words="obsidian export"),
             ActionSpec("vault.compare", tr("Compare with the vault"), "", "Ctrl+D", self._may_compare, self._compare),
+            ActionSpec("vault.inbox", tr("Show edits from the vault"), "", "Ctrl+J", run=self._show_inbox),
+            ActionSpec(
+                "vault.check_links",
+                tr("Check the links of the published notes"),
+                "",
+                "Ctrl+Shift+L",
+                lambda: self._links.can_check,
+                self._check_links,
+                words="broken obsidian",
+            ),
             *self.inbox.specs(),
         )
 
@@ -80,12 +94,23 @@ class PublishPage(Page):
 
     def is_settled(self) -> bool:
         """Whether no run is on its way."""
-        return not self._viewmodel.is_publishing and self.plan.is_settled() and self.inbox.is_settled()
+        return not self._viewmodel.is_publishing and self._are_parts_settled()
+
+    def _are_parts_settled(self) -> bool:
+        return self.plan.is_settled() and self.inbox.is_settled() and not self._links.is_waiting
 
     def prepare_screenshot(self) -> None:
         """Publishes to the vault that was chosen."""
         if isinstance(self._viewmodel.state, Ready):
             self._viewmodel.publish()
+
+    def _show_inbox(self) -> None:
+        self.tabs.setCurrentWidget(self.inbox)
+        self.inbox.cards.focus_list()
+
+    def _check_links(self) -> None:
+        self.tabs.setCurrentIndex(0)
+        self._links.check()
 
     def _may_compare(self) -> bool:
         return self.plan.can_compare
@@ -143,6 +168,7 @@ class PublishPage(Page):
         inner.setSpacing(24)
         inner.addWidget(form)
         inner.addLayout(self._result)
+        inner.addWidget(self.links)
         inner.addStretch(1)
         column.setMaximumWidth(COLUMN + 2 * MARGIN)
         scroll = QScrollArea()
@@ -184,8 +210,9 @@ class PublishPage(Page):
         self._viewmodel.choose(vault=path)
 
     def _on_edit_profile(self) -> None:
-        dialog = ProfileDialog(self._viewmodel.draft(), self)
+        dialog = ProfileDialog(self._viewmodel.draft(), self, is_kept=bool(self._viewmodel.profile_name))
         dialog.saved.connect(self._viewmodel.save_draft)
+        dialog.deleted.connect(self._viewmodel.delete_profile)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
@@ -205,6 +232,7 @@ class PublishPage(Page):
     def _show_state(self) -> None:
         self._show_profiles()
         self.plan.refresh()
+        self.links.refresh()
         focused = QApplication.focusWidget()
         had_focus = focused is not None and self.isAncestorOf(focused)
         self._publish.setEnabled(self._viewmodel.can_publish)
@@ -257,8 +285,8 @@ class PublishPage(Page):
         title = tr("Published") if state.has_changed else tr("Nothing had changed")
         figures = [_figure(count, label) for count, label in state.figures]
         note = state.vault / state.folder / "Memory.md"
-        open_note = push_button(tr("Open in Obsidian"), "", lambda: _open_in_obsidian(str(note)))
-        show_folder = push_button(tr("Show folder"), "", lambda: _show_folder(str(note.parent)))
+        open_note = push_button(tr("Open in Obsidian"), "", lambda: open_in_obsidian(note))
+        show_folder = push_button(tr("Show folder"), "", lambda: show_folder(note.parent))
         self._result.addWidget(text_label(title, "heading"))
         self._result.addLayout(row(*figures, 1, spacing=40))
         if not state.broken_links:
@@ -302,14 +330,17 @@ def _figure(value: int, label: str) -> QWidget:
     return box
 
 
-def _open_in_obsidian(path: str) -> None:
+def open_in_obsidian(note: Path) -> None:
+    """Opens a note in Obsidian; where nothing answers to its addresses, the file manager shows the folder."""
     url = QUrl("obsidian://open")
-    url.setQuery(urlencode({"path": path}, quote_via=quote))
-    QDesktopServices.openUrl(url)
+    url.setQuery(urlencode({"path": str(note)}, quote_via=quote))
+    if not QDesktopServices.openUrl(url):
+        show_folder(note.parent)
 
 
-def _show_folder(path: str) -> None:
-    QDesktopServices.openUrl(QUrl.fromLocalFile(path))
+def show_folder(folder: Path) -> None:
+    """Opens a folder in the file manager."""
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
 
 
 def _clear(layout: QVBoxLayout | QHBoxLayout) -> None:

@@ -267,6 +267,8 @@ class ProposalCard(QWidget):
         self._show_remaining(card)
         self.accept.setText(card.accept_title)
         self.accept.setToolTip(f"{card.accept_title} (→)")
+        self.reject.setText(card.reject_title or tr("Reject"))
+        self.reject.setToolTip(f"{self.reject.text()} (←)")
         self.allow(may_decide=may_decide)
         if is_new:
             self.area.verticalScrollBar().setValue(0)
