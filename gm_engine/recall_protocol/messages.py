@@ -60,6 +60,9 @@ class Failure:
 Message = Request | Notification | Answer | Failure
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?").match
+_USUAL = re.compile(
+    r'\{"jsonrpc":"2\.0","id":([1-9][0-9]*|"[\w-]+"),(?:"method":"([\w/-]+)","params"|"result"):', re.ASCII
+).match
 _SPACE = re.compile(r"[ \t\r\n]*").match
 _OPEN = re.compile(r"[ \t\r\n]*\{[ \t\r\n]*").match
 _PLAIN_NAME = re.compile(r'"([a-z]+)"[ \t\r\n]*:[ \t\r\n]*').match
@@ -88,7 +91,7 @@ def parse_message(line: bytes) -> Message:
     """
     try:
         text = line.decode("utf-8")
-        return _message(text, _members(text))
+        return _usual(text) or _message(text, _members(text))
     except UnicodeDecodeError:
         why = "it is not UTF-8"
     except _NotAMessage as found:
@@ -141,6 +144,18 @@ class _Member(NamedTuple):
     value: Any
     start: int
     end: int
+
+
+def _usual(text: str) -> Request | Answer | None:
+    """The message of a line as both our ends write it: recognised at a glance. None for any other line."""
+    head = _USUAL(text)
+    if head is None:
+        return None
+    value, end = _scan(text, head.end())
+    if text[end:] not in {"}\n", "}"}:
+        return None
+    identity, method = head.groups()
+    return Answer(RawId(identity), value) if method is None else Request(RawId(identity), method, value)
 
 
 def _members(text: str) -> dict[str, _Member]:

@@ -7,7 +7,7 @@ and back.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Self
@@ -45,7 +45,7 @@ class Payload:
         for key, value in wire.items():
             member = plan[key]
             if value is not None:
-                found[member.name] = _from_json(member, value)
+                found[member.name] = value if member.read is None else member.read(value)
             elif member.is_required:
                 found[member.name] = ()  # only arrays may be null
         return cls(**found)
@@ -55,19 +55,21 @@ class Payload:
         wire: Json = {}
         for key, member in _plan(type(self)).items():
             value = getattr(self, member.name)
-            if member.is_required or not _is_empty(value):
-                wire[key] = _to_json(member, value)
+            if member.is_required or not (value is None or (not value and isinstance(value, str | tuple))):
+                wire[key] = value if member.write is None else member.write(value)
         return wire
 
 
-def _is_empty(value: object) -> bool:
-    return value is None or (isinstance(value, str | tuple) and not value)
-
-
 class _Member(NamedTuple):
+    """How one field is read from JSON and written to it; None where both are the same."""
+
     name: str
     is_required: bool
-    is_instant: bool
+    read: Callable[[Any], object] | None = None
+    write: Callable[[Any], object] | None = None
+
+
+_PLANS: dict[type[Payload], dict[str, _Member]] = {}
 
 
 def _plan(kind: type[Payload]) -> dict[str, _Member]:
@@ -76,13 +78,22 @@ def _plan(kind: type[Payload]) -> dict[str, _Member]:
     return plan if plan is not None else _PLANS.setdefault(kind, dict(map(_member, fields(kind))))
 
 
-_PLANS: dict[type[Payload], dict[str, _Member]] = {}
-
-
 def _member(each: Field[Any]) -> tuple[str, _Member]:
-    is_instant = each.name.endswith("_ns") and each.name not in _DURATIONS
-    key = each.name.removesuffix("_ns") if is_instant else each.name
-    return key, _Member(each.name, each.default is MISSING and each.default_factory is MISSING, is_instant)
+    is_required = each.default is MISSING and each.default_factory is MISSING
+    if each.name.endswith("_ns") and each.name not in _DURATIONS:
+        return each.name.removesuffix("_ns"), _Member(each.name, is_required, instant_ns, _instant_text)
+    if nested := _NESTED.get(each.name):
+        if str(each.type).startswith("tuple"):
+            return each.name, _Member(
+                each.name,
+                is_required,
+                lambda parts: tuple(nested.from_wire(part) for part in parts),
+                lambda parts: [part.to_wire() for part in parts],
+            )
+        return each.name, _Member(each.name, is_required, nested.from_wire, nested.to_wire)
+    if str(each.type).startswith("tuple"):
+        return each.name, _Member(each.name, is_required, tuple, list)
+    return each.name, _Member(each.name, is_required)
 
 
 @lru_cache(maxsize=256)
@@ -91,21 +102,8 @@ def instant_ns(text: str) -> int | None:
     return parse_rfc3339(text)
 
 
-def _from_json(member: _Member, value: Any) -> object:
-    if member.is_instant:
-        return instant_ns(value)
-    if nested := _NESTED.get(member.name):
-        is_array = isinstance(value, list)
-        return tuple(nested.from_wire(part) for part in value) if is_array else nested.from_wire(value)
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _to_json(member: _Member, value: Any) -> object:
-    if member.is_instant:
-        return GO_ZERO_TIME if value is None else format_ns(value)
-    if member.name in _NESTED:
-        return [part.to_wire() for part in value] if isinstance(value, tuple) else value.to_wire()
-    return list(value) if isinstance(value, tuple) else value
+def _instant_text(at_ns: int | None) -> str:
+    return GO_ZERO_TIME if at_ns is None else format_ns(at_ns)
 
 
 @dataclass(frozen=True, slots=True)

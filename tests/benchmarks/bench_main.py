@@ -17,11 +17,13 @@ sys.path.insert(0, str(ROOT))
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as both programs do
 
 from tests.benchmarks import (  # noqa: E402 — the project's root comes first
+    adapter_rows,
     curation_rows,
     engine_rows,
     graph_rows,
     life_rows,
     process_rows,
+    protocol_rows,
     recall_rows,
     vault_rows,
     window_rows,
@@ -58,6 +60,9 @@ BENCHMARKS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "graph-extraction": graph_rows.extracting,
     "graph-layout": graph_rows.laying_out,
     "graph-page": graph_rows.page,
+    "protocol-frames": protocol_rows.frames,
+    "protocol-trips": protocol_rows.round_trips,
+    "protocol-adapter": adapter_rows.store_source,
 }
 GROUPS: dict[str, tuple[str, ...]] = {
     "recall": (
@@ -82,6 +87,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "graph-layout",
         "graph-page",
     ),
+    "protocol": ("protocol-frames", "protocol-trips", "protocol-adapter"),
     "graph": ("graph-quality", "graph-extraction", "graph-layout", "graph-page"),
 }
 
