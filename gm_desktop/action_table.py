@@ -51,6 +51,11 @@ class ActionTable(QObject):
         """The shortcut as this platform writes it; empty when there is none."""
         return self._actions[action_id].shortcut().toString(QKeySequence.SequenceFormat.NativeText)
 
+    def with_keys(self) -> tuple[tuple[str, str], ...]:
+        """Title and keys of every action that has keys, in the order of installation."""
+        found = [spec for spec in self._specs.values() if spec.shortcut]
+        return tuple((spec.title.rstrip("…"), self.keys(spec.id)) for spec in found)
+
     def specs(self) -> tuple[ActionSpec, ...]:
         """Every action in the order of installation."""
         return tuple(self._specs.values())

@@ -23,9 +23,10 @@ from gm_desktop.palette import PaletteEntry, find
 from gm_desktop.palette_entries import palette_entries
 from gm_desktop.paths import default_data_dir, holds_store
 from gm_desktop.preferences import Preferences
+from gm_desktop.settings_desk import Doors, SettingsDesk
 from gm_desktop.shell_actions import Deeds, page_specs, shell_specs
 from gm_desktop.store_flow import StoreFlow
-from gm_desktop.store_opener import Opener, open_memory
+from gm_desktop.store_opener import Opener, StoreOpener
 from gm_desktop.theme import Mode, Theme
 from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
@@ -83,7 +84,7 @@ class App(QObject):
         places: Places,
         clock: Clock,
         theme_mode: Mode | None = None,
-        opener: Opener = open_memory,
+        opener: Opener | None = None,
     ) -> None:
         super().__init__()
         self.places, self.clock = places, clock
@@ -92,7 +93,7 @@ class App(QObject):
         self.theme = Theme(qt, mode=theme_mode or self.preferences.theme, parent=self)
         self.reporter = crash.CrashReporter(places.logs, self)
         self.notices = Notices(self)
-        self.host = EngineHost(opener=opener, parent=self)
+        self.host = EngineHost(opener=opener or StoreOpener(self.preferences.engine), parent=self)
         self.undo = UndoController(self.host, self.notices, self)
         self.actions = ActionTable(self.theme, self)
         self.flow = StoreFlow(
@@ -148,6 +149,9 @@ class App(QObject):
         graph_verbs = GraphVerbs(self.host, self.undo, self.notices, self)
         self.graph = GraphViewModel(self.host, graph_verbs, self.notices, clock, self)
         self.glance = Glance(self.host, self.undo, self.notices, clock=clock, remembering=self.remembering, parent=self)
+        self.settings = SettingsDesk(
+            self.host, self.undo, self.notices, clock=clock, preferences=self.preferences, flow=self.flow, parent=self
+        )
         self.publishing = PublishViewModel(self.host, self.notices, self.preferences, self.undo, self)
         self.vault = VaultModels(
             self.publishing,
@@ -161,10 +165,12 @@ class App(QObject):
         deeds = self._deeds()
         pages = self._pages()
         self.actions.add(self.window, shell_specs(deeds), everywhere=True)
-        shown = [(page.page_id, tr(page.title), page.icon_name, f"Ctrl+{n}") for n, page in enumerate(pages, start=1)]
+        keys = [page.shortcut or f"Ctrl+{number}" for number, page in enumerate(pages, start=1)]
+        shown = [(page.page_id, tr(page.title), page.icon_name, key) for page, key in zip(pages, keys, strict=True)]
         self.actions.add(self.window, page_specs(deeds, shown), everywhere=True)
-        for number, page in enumerate(pages, start=1):
-            self.window.add_page(page, shortcut=f"Ctrl+{number}")
+        self.actions.add(self.window, self.settings.specs(), everywhere=True)
+        for page, key in zip(pages, keys, strict=True):
+            self.window.add_page(page, shortcut=key)
         self.window.rail.accept_facts("search")
         self.window.rail.add_action(self.actions.action("store.import"))
         self.window.rail.add_action(self.actions.action("palette.open"))
@@ -194,15 +200,10 @@ class App(QObject):
         graph.fact_wanted.connect(self._reveal_fact)
         vault = PublishPage(self.vault, self.theme)
         vault.inbox.fact_wanted.connect(self._reveal_fact)
-        return (
-            memory,
-            search,
-            consolidate,
-            graph,
-            checkpoints,
-            vault,
-            *glances,
+        settings = self.settings.page(
+            self.theme, Doors(self._set_theme, self.show_page, self.actions.run, self.actions.with_keys)
         )
+        return (memory, search, consolidate, graph, checkpoints, vault, *glances, settings)
 
     def _reveal_fact(self, fact_id: str) -> None:
         self.show_page("memory")
@@ -273,6 +274,7 @@ class App(QObject):
             self.graph.state_changed,
             self.graph.selection_changed,
             *self.vault.signals(),
+            *self.settings.signals(),
         ):
             signal.connect(self.actions.refresh_soon)
         window.page_wanted.connect(self.show_page)
@@ -416,9 +418,7 @@ class App(QObject):
         self.theme.set_mode(mode)
 
     def _show_shortcuts(self) -> None:
-        specs = [spec for spec in self.actions.specs() if spec.shortcut]
-        lines = [(spec.title.rstrip("…"), self.actions.keys(spec.id)) for spec in specs]
-        ShortcutsDialog(lines, self.window).open()
+        ShortcutsDialog(self.actions.with_keys(), self.window).open()
 
     def _show_log(self) -> None:
         if self.log_path is not None:

@@ -87,7 +87,7 @@ class EngineHost(QObject):
         self.read_only = False
         self.is_open = False
         self.tasks = TaskBoard(self)
-        self._opener = opener
+        self.opener = opener
         self._memory: Memory | None = None
         self._opening = Latest()
         self._unclaimed: Memory | None = None  # opened in the write lane, not yet handed to the GUI thread
@@ -121,7 +121,7 @@ class EngineHost(QObject):
         self.store_opening.emit()
 
         def job() -> tuple[Memory, int]:
-            self._unclaimed = memory = self._opener(data_dir, read_only=read_only)
+            self._unclaimed = memory = self.opener(data_dir, read_only=read_only)
             if prepare is not None:
                 prepare(memory)
             return memory, memory.last_seq()

@@ -16,6 +16,7 @@ class Page(QWidget):
     page_id: ClassVar[str]
     title: ClassVar[str]  # English; the window passes it through `tr`
     icon_name: ClassVar[str]
+    shortcut: ClassVar[str] = ""  # empty: Ctrl and the page's place on the rail
 
     def inspector(self) -> QWidget | None:
         """The widget for the right-hand side, owned by the page; None: no inspector."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSettings
 
+from gm_desktop.engine_choices import EngineChoices, choices_from
 from gm_desktop.theme import Mode
 
 RECENT_STORES = 6
@@ -83,6 +84,18 @@ class Preferences:
     @vault_folder.setter
     def vault_folder(self, folder: str) -> None:
         self._settings.setValue("publish/folder", folder)
+
+    @property
+    def engine(self) -> EngineChoices:
+        """The models and the upkeep that the person chose."""
+        try:
+            return choices_from(json.loads(self._text("engine") or "{}"))
+        except ValueError:
+            return EngineChoices()
+
+    @engine.setter
+    def engine(self, choices: EngineChoices) -> None:
+        self._settings.setValue("engine", json.dumps(choices.as_json()))
 
     def page_state(self, page_id: str) -> dict[str, str]:
         """What a page asked to remember."""

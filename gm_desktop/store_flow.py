@@ -67,6 +67,17 @@ class StoreFlow(QObject):
         if self._is_free():
             self._host.close_store()
 
+    def reopen(self) -> None:
+        """Opens the open store again, as other models were chosen; later, where a task still works on it."""
+        data_dir, running = self._host.data_dir, self._host.tasks.running
+        if data_dir is None or not self._host.is_open:
+            return
+        if running:
+            task = running[0].title
+            self._notices.show(tr("{task} is still running: the choice holds from the next opening on.", task=task))
+        else:
+            self._host.open_store(data_dir, read_only=self._host.read_only)
+
     def open_new(self, data_dir: Path) -> None:
         """Makes a store in `data_dir`, or opens the one that is there."""
         if holds_store(data_dir):

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from gm_desktop.engine_choices import EngineChoices, config_of
 from gm_engine.records import Origin
 
 if TYPE_CHECKING:
@@ -19,9 +20,20 @@ class Opener(Protocol):
         """The open store; raises `GrayMatterError`."""
 
 
-def open_memory(data_dir: Path, *, read_only: bool) -> Memory:
-    """Opens the store at `data_dir` without its own indexer: the index lane drives it."""
-    from gm_engine import Config, Memory, language_model_from  # loaded in the lane, while the window paints
+class StoreOpener:
+    """Opens a store with the models that the person chose. `choices` is set on the GUI thread, read in the lane."""
 
-    config = Config(language_model=language_model_from(os.environ))
-    return Memory.open(data_dir, config=config, read_only=read_only, background=False, origin=Origin("desktop"))
+    def __init__(self, choices: EngineChoices | None = None) -> None:
+        self.choices = choices or EngineChoices()
+
+    def __call__(self, data_dir: Path, *, read_only: bool) -> Memory:
+        """The store at `data_dir`, without its own indexer: the index lane drives it."""
+        from gm_engine import Memory  # loaded in the lane, while the window paints
+
+        config = config_of(self.choices, os.environ)
+        return Memory.open(data_dir, config=config, read_only=read_only, background=False, origin=Origin("desktop"))
+
+
+def open_memory(data_dir: Path, *, read_only: bool) -> Memory:
+    """Opens a store with the bundled model, or with the models that the environment names."""
+    return StoreOpener()(data_dir, read_only=read_only)

@@ -19,6 +19,7 @@ from gm_desktop.tasks import Task
 from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.batch import BatchViewModel
+from gm_desktop.viewmodels.journalled import journalled
 from gm_desktop.viewmodels.lab_words import RunReport, outcome_lines, run_report
 from gm_desktop.viewmodels.question import RankSetting, trial_of
 from gm_desktop.viewmodels.search import SearchViewModel
@@ -235,7 +236,7 @@ class LabViewModel(QObject):
                 then()
                 self._undo.did(text, seq)
 
-        self._host.write(partial(_journalled, job), done)
+        self._host.write(partial(journalled, job), done)
 
     # --- judged questions ----------------------------------------------------------------------------------------
 
@@ -329,18 +330,6 @@ class LabViewModel(QObject):
     def _on_closed(self) -> None:
         self._latest.cancel()
         self._on_kept(_Kept((), ()))
-
-
-def _journalled(job: Callable[[Memory], None], memory: Memory) -> int | None:
-    """Runs a job that changes settings; the seq of the journal entry it made, None where nothing changed."""
-    before = memory.last_seq()
-    job(memory)
-    for entry in memory.journal(limit=50):
-        if entry.seq <= before:
-            break
-        if entry.verb == "settings" and entry.actor.channel == "desktop":
-            return entry.seq
-    return None
 
 
 def _add_judged(memory: Memory, name: str, agent_id: str, query: str, fact_id: str) -> None:

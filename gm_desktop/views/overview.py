@@ -167,10 +167,11 @@ class OverviewPage(Page):
                 "store.examine",
                 tr("Examine the store"),
                 "shield-check",
-                "Ctrl+E",
+                "Ctrl+Shift+E",
                 lambda: not model.health.is_waiting,
                 model.health.examine,
-                words="doctor health check",
+                "Store",
+                "doctor health check",
             ),
             ActionSpec("overview.refresh", tr("Read the figures again"), "redo", "F5", run=model.reload),
         )

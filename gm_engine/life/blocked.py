@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sqlalchemy import Connection
+
 from gm_engine.errors import NotFound
 from gm_engine.records import Block, BlockedAttempt, Origin
 from gm_engine.store import blocked
@@ -37,18 +39,32 @@ class Blocked:
             raise NotFound("The block was removed while it was being made.")
         return found
 
+    def change(self, value: str, text: str, *, agent_id: str | None = None, to_agent: str | None = None) -> Block:
+        """Blocks `text` for `to_agent` in place of a blocked text or key (of `agent_id`), in one step.
+
+        `NotFound` when that is not blocked, `InvalidInput` for a blank text or agent.
+        """
+        check_text(text)
+        if to_agent is not None:
+            check_agent_id(to_agent)
+        with self._ledger.write("block", origin=self._origin, agent_id=to_agent) as tx:
+            old = _found(tx.connection, value, agent_id)
+            if (old.key, old.agent_id) == (blocked.block_key(text).hex(), to_agent) and old.text == text:
+                return old
+            blocked.delete_block(tx, old)
+            blocked.insert_block(tx, text, to_agent)
+            new = blocked.find_block(tx.connection, blocked.block_key(text), to_agent)
+        if new is None:
+            raise NotFound("The block was removed while it was being made.")
+        return new
+
     def remove(self, value: str, agent_id: str | None = None) -> Block:
         """Unblocks a text, or the value with that key; returns what was removed.
 
         `agent_id` names the block of one agent; without it the one for everybody. `NotFound` when there is none.
         """
         with self._ledger.write("unblock", origin=self._origin, agent_id=agent_id) as tx:
-            found = blocked.find_block(tx.connection, blocked.block_key(value), agent_id)
-            if found is None and (key := _as_key(value)) is not None:
-                found = blocked.find_block(tx.connection, key, agent_id)
-            if found is None:
-                where = "" if agent_id is None else f" for {agent_id!r}"
-                raise NotFound(f"That value is not blocked{where}.", value=value[:200], agent_id=agent_id)
+            found = _found(tx.connection, value, agent_id)
             blocked.delete_block(tx, found)
         return found
 
@@ -61,6 +77,17 @@ class Blocked:
         """Refused attempts by value and client, latest first; also of values that are no longer blocked."""
         with self._ledger.read() as connection:
             return blocked.attempts(connection)
+
+
+def _found(connection: Connection, value: str, agent_id: str | None) -> Block:
+    """The block of a text or of a key."""
+    found = blocked.find_block(connection, blocked.block_key(value), agent_id)
+    if found is None and (key := _as_key(value)) is not None:
+        found = blocked.find_block(connection, key, agent_id)
+    if found is None:
+        where = "" if agent_id is None else f" for {agent_id!r}"
+        raise NotFound(f"That value is not blocked{where}.", value=value[:200], agent_id=agent_id)
+    return found
 
 
 def _as_key(value: str) -> bytes | None:

@@ -1,0 +1,243 @@
+"""Sections of the Settings page about the open store: ranking, blocked values, the dictionary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QFileDialog
+
+from gm_desktop.i18n import tr
+from gm_desktop.theme import Theme
+from gm_desktop.viewmodels.settings_blocked import BlockedSettings
+from gm_desktop.viewmodels.settings_dictionary import DictionarySettings
+from gm_desktop.viewmodels.settings_store import RankingSettings
+from gm_desktop.views.settings_dialogs import BlockDialog, EntryDialog
+from gm_desktop.views.settings_parts import ListedLines, Section, stretched
+from gm_desktop.widgets.basics import push_button, row
+from gm_desktop.widgets.form_card import ChoiceBox, FormCard, ResultLine, ShareBox
+
+
+class RankingSection(Section):
+    """How this store ranks by default."""
+
+    section_id, title, icon_name = "recall", "Recall", "search"
+    intro = (
+        "How this store ranks, for every agent and program that does not say otherwise. "
+        "In the ranking lab you see what a change does to your own questions before you keep it."
+    )
+
+    lab_wanted = Signal()
+
+    def __init__(self, viewmodel: RankingSettings, theme: Theme) -> None:
+        super().__init__()
+        self._viewmodel = viewmodel
+        self.profile = ChoiceBox(
+            (
+                ("default", tr("Equal: every signal counts the same")),
+                ("balanced", tr("Balanced")),
+                ("", tr("Own weights")),
+            )
+        )
+        self.gate = ShareBox(1.0)
+        self.floor = ShareBox(1.0)
+        self.confidence = ShareBox(0.5)
+        self.exact = QCheckBox(tr("Compare vectors one by one, never through the index"))
+        self.failed = ResultLine(theme)
+        self.lab = push_button(tr("Open the ranking lab"), "", self.lab_wanted.emit)
+        self._lay_out()
+        self.profile.activated.connect(self._on_profile)
+        self.exact.clicked.connect(viewmodel.set_exact)
+        self.gate.valueChanged.connect(viewmodel.set_coverage_gate)
+        self.floor.valueChanged.connect(viewmodel.set_min_relevance)
+        self.confidence.valueChanged.connect(viewmodel.set_confidence_weight)
+        viewmodel.changed.connect(self._show)
+        self._show()
+
+    def is_settled(self) -> bool:
+        """Whether it waits for no answer."""
+        return not self._viewmodel.is_waiting
+
+    def _lay_out(self) -> None:
+        card = FormCard(tr("Ranking"))
+        card.add_wide(self.failed)
+        card.add(tr("Weights"), self.profile, tr("How much similarity, words and dates count against each other."))
+        card.add(
+            tr("Relevance floor"),
+            self.floor,
+            tr("Hits below this share of the best score are left out; 0 keeps them all."),
+        )
+        card.add(
+            tr("Confidence"),
+            self.confidence,
+            tr("How much the label counts in a score, up to 0.5; 0: not at all."),
+        )
+        card.add(
+            tr("Coverage gate"),
+            self.gate,
+            tr("Similarity takes part once this share of the texts has a vector."),
+        )
+        card.add_wide(self.exact)
+        card.add_wide(row(self.lab, 1))
+        stretched(self, (card,))
+
+    def _on_profile(self, _at: int) -> None:
+        if self.profile.chosen:
+            self._viewmodel.use_profile(self.profile.chosen)
+        else:
+            self._show()
+
+    def _show(self) -> None:
+        model = self._viewmodel
+        settings = model.settings
+        self.failed.say("danger" if model.problem and settings is None else "warning", model.problem)
+        for field in (self.profile, self.gate, self.floor, self.confidence, self.exact):
+            field.setEnabled(model.can_write)
+        self.lab.setEnabled(settings is not None)
+        if settings is not None:
+            self.profile.choose(model.profile)
+            self.gate.show_value(settings.coverage_gate)
+            self.floor.show_value(settings.min_relevance)
+            self.confidence.show_value(settings.confidence_weight)
+            self.exact.setChecked(settings.vector_path == "exact")
+
+
+class BlockedSection(Section):
+    """What must never be stored again."""
+
+    section_id, title, icon_name = "blocked", "Blocked values", "shield-check"
+    intro = (
+        "A value on this list is refused whoever writes it, by whatever way, and the attempt is counted. "
+        "Spaces and the way letters are composed make no difference; upper case and digits do."
+    )
+
+    def __init__(self, viewmodel: BlockedSettings, theme: Theme) -> None:
+        super().__init__()
+        self._viewmodel = viewmodel
+        self.list = ListedLines(viewmodel.lines, theme, tr("Blocked values"), "shield-check", most_px=320)
+        self.add = push_button(tr("Block a value…"), "primary", self._on_add)
+        self.edit = push_button(tr("Edit…"), "", self._on_edit)
+        self.remove = push_button(tr("Allow again"), "", self._on_remove)
+        card = FormCard(tr("Blocked values"))
+        card.add_wide(self.list)
+        card.add_wide(row(self.add, self.edit, self.remove, 1))
+        stretched(self, (card,))
+        self.list.picked.connect(self._refresh)
+        self.list.opened.connect(lambda _key: self._on_edit())
+        self.list.retry_wanted.connect(viewmodel.reload)
+        viewmodel.changed.connect(self._show)
+        self._show()
+
+    def look(self, is_looked_at: bool) -> None:
+        """The list is read while somebody looks."""
+        self._viewmodel.look(is_looked_at)
+
+    def is_settled(self) -> bool:
+        """Whether it waits for no answer."""
+        return not self._viewmodel.is_waiting
+
+    def _show(self) -> None:
+        self.list.show_state(self._viewmodel.state)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        can_write, key = self._viewmodel.can_write, self.list.key
+        self.add.setEnabled(can_write)
+        self.edit.setEnabled(can_write and bool(key))
+        self.remove.setEnabled(can_write and bool(key))
+
+    def _on_add(self) -> None:
+        dialog = BlockDialog(self._viewmodel.agents, "", None, parent=self.window())
+        dialog.chosen.connect(self._viewmodel.add)
+        dialog.open()
+
+    def _on_edit(self) -> None:
+        key = self.list.key
+        block = self._viewmodel.block(key)
+        if block is None or not self._viewmodel.can_write:
+            return
+        dialog = BlockDialog(self._viewmodel.agents, block.text or "", block.agent_id, parent=self.window())
+        dialog.chosen.connect(lambda text, agent_id: self._viewmodel.change(key, text, agent_id))
+        dialog.open()
+
+    def _on_remove(self) -> None:
+        self._viewmodel.remove(self.list.key)
+
+
+class DictionarySection(Section):
+    """The person's own names for the graph."""
+
+    section_id, title, icon_name = "dictionary", "Entity dictionary", "book-open"
+    intro = (
+        "How names are written and what they stand for, for the graph that is read out of facts. "
+        "An entry takes effect at once; one that is never an entity keeps a word out of the graph."
+    )
+
+    def __init__(self, viewmodel: DictionarySettings, theme: Theme) -> None:
+        super().__init__()
+        self._viewmodel = viewmodel
+        self.list = ListedLines(viewmodel.lines, theme, tr("Entity dictionary"), "book-open", most_px=320)
+        self.add = push_button(tr("Add a name…"), "primary", self._on_add)
+        self.edit = push_button(tr("Edit…"), "", self._on_edit)
+        self.remove = push_button(tr("Remove"), "", lambda: viewmodel.remove(self.list.key))
+        self.take_in = push_button(tr("Import…"), "quiet", self._on_import)
+        self.write_out = push_button(tr("Export…"), "quiet", self._on_export)
+        card = FormCard(tr("Names"))
+        card.add_wide(self.list)
+        card.add_wide(row(self.add, self.edit, self.remove, 1, self.take_in, self.write_out))
+        stretched(self, (card,))
+        self.list.picked.connect(self._refresh)
+        self.list.opened.connect(lambda _key: self._on_edit())
+        self.list.retry_wanted.connect(viewmodel.reload)
+        viewmodel.changed.connect(self._show)
+        self._show()
+
+    def look(self, is_looked_at: bool) -> None:
+        """The dictionary is read while somebody looks."""
+        self._viewmodel.look(is_looked_at)
+
+    def is_settled(self) -> bool:
+        """Whether it waits for no answer."""
+        return not self._viewmodel.is_waiting
+
+    def _show(self) -> None:
+        self.list.show_state(self._viewmodel.state)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        can_write, key = self._viewmodel.can_write, self.list.key
+        self.add.setEnabled(can_write)
+        self.take_in.setEnabled(can_write)
+        self.edit.setEnabled(can_write and bool(key))
+        self.remove.setEnabled(can_write and bool(key))
+        self.write_out.setEnabled(bool(self._viewmodel.lines.lines))
+
+    def _on_add(self) -> None:
+        dialog = EntryDialog(self._viewmodel.draft(""), self._viewmodel.kinds, parent=self.window())
+        dialog.saved.connect(self._viewmodel.put)
+        dialog.open()
+
+    def _on_edit(self) -> None:
+        label = self.list.key
+        if label and self._viewmodel.can_write:
+            dialog = EntryDialog(self._viewmodel.draft(label), self._viewmodel.kinds, parent=self.window())
+            dialog.saved.connect(lambda draft: self._viewmodel.put(draft, instead_of=label))
+            dialog.open()
+
+    def _on_import(self) -> None:
+        dialog = QFileDialog(self.window(), tr("Import a dictionary"))
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters([tr("Dictionaries (*.json)"), tr("All files (*)")])
+        dialog.fileSelected.connect(lambda path: self._viewmodel.import_file(Path(path)))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _on_export(self) -> None:
+        dialog = QFileDialog(self.window(), tr("Export the dictionary"))
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilters([tr("Dictionaries (*.json)")])
+        dialog.setDefaultSuffix("json")
+        dialog.selectFile("dictionary.json")
+        dialog.fileSelected.connect(lambda path: self._viewmodel.export_file(Path(path)))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()

@@ -1,0 +1,166 @@
+"""A titled card of fields: names on the left, fields in line, a quiet hint below a field."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDoubleSpinBox,
+    QFrame,
+    QGridLayout,
+    QLabel,
+    QLayout,
+    QSizePolicy,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gm_desktop.theme import Theme
+from gm_desktop.widgets.basics import Picture, text_label
+
+_NAME_WIDTH = 132
+_FIELD_INSET = (8, 0, 0, 0)
+
+
+class FormCard(QFrame):
+    """Rows are added from top to bottom."""
+
+    def __init__(self, title: str, note: str = "") -> None:
+        super().__init__()
+        self.setProperty("kind", "card")
+        self.note = text_label(note, "muted", wrap=True)
+        self.note.setVisible(bool(note))
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(16)
+        self._grid.setVerticalSpacing(10)
+        self._grid.setColumnMinimumWidth(0, _NAME_WIDTH)
+        self._grid.setColumnStretch(1, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 16, 20, 18)
+        column.setSpacing(6)
+        column.addWidget(text_label(title, "heading"))
+        column.addWidget(self.note)
+        column.addSpacing(6)
+        column.addLayout(self._grid)
+
+    def add(self, name: str, field: QWidget, hint: str = "") -> QLabel:
+        """One named field; returns its hint, which is hidden while it is empty."""
+        label = text_label(name)
+        label.setBuddy(field)
+        if not field.accessibleName():
+            field.setAccessibleName(name)
+        at = self._grid.rowCount()
+        self._grid.addWidget(label, at, 0, Qt.AlignmentFlag.AlignTop)
+        label.setContentsMargins(0, 7, 0, 0)
+        said = text_label(hint, "small", wrap=True)
+        said.setVisible(bool(hint))
+        cell = QVBoxLayout()
+        cell.setSpacing(4)
+        cell.addWidget(field)
+        cell.addWidget(said)
+        self._grid.addLayout(cell, at, 1)
+        return said
+
+    def add_wide(self, item: QWidget | QLayout) -> None:
+        """Something over the whole width."""
+        at = self._grid.rowCount()
+        if isinstance(item, QWidget):
+            self._grid.addWidget(item, at, 0, 1, 2)
+        else:
+            self._grid.addLayout(item, at, 0, 1, 2)
+
+
+class ChoiceBox(QComboBox):
+    """A few things to choose from. The wheel scrolls the page, it chooses nothing by accident."""
+
+    def __init__(self, choices: tuple[tuple[str, str], ...]) -> None:
+        super().__init__()
+        for key, title in choices:
+            self.addItem(title, key)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    @property
+    def chosen(self) -> str:
+        """The key of what is chosen."""
+        return str(self.currentData())
+
+    def choose(self, key: str) -> None:
+        """Shows a key; nothing where it is unknown."""
+        self.setCurrentIndex(self.findData(key))
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Lets the page scroll."""
+        event.ignore()
+
+
+class CountBox(QSpinBox):
+    """A whole number. The wheel scrolls the page."""
+
+    def __init__(self, lowest: int, highest: int, *, suffix: str = "", step: int = 1) -> None:
+        super().__init__()
+        self.setRange(lowest, highest)
+        self.setSingleStep(step)
+        self.setSuffix(suffix)
+        self.setKeyboardTracking(False)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setMinimumWidth(130)
+        self.lineEdit().setTextMargins(*_FIELD_INSET)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Lets the page scroll."""
+        event.ignore()
+
+
+class ShareBox(QDoubleSpinBox):
+    """A figure from 0 to `highest`, in steps of 0.05. A change counts when the field is left or a step is made."""
+
+    def __init__(self, highest: float) -> None:
+        super().__init__()
+        self.setRange(0.0, highest)
+        self.setDecimals(3)
+        self.setSingleStep(0.05)
+        self.setKeyboardTracking(False)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setMinimumWidth(130)
+        self.lineEdit().setTextMargins(*_FIELD_INSET)
+
+    def show_value(self, value: float) -> None:
+        """Shows a stored figure; that is no change."""
+        if round(value, self.decimals()) != self.value():
+            with QSignalBlocker(self):
+                self.setValue(value)
+
+    def textFromValue(self, value: float) -> str:
+        """No more digits than it has."""
+        return f"{value:.3f}".rstrip("0").rstrip(".")
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Lets the page scroll."""
+        event.ignore()
+
+
+class ResultLine(QWidget):
+    """How something ended: an icon and a sentence that can be copied; hidden while there is nothing to say."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._picture = Picture(theme, "circle-check", "success")
+        self.text = text_label("", "", wrap=True, selectable=True)
+        self.text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
+        layout = QGridLayout(self)
+        layout.setContentsMargins(0, 2, 0, 2)
+        layout.setHorizontalSpacing(10)
+        layout.setColumnStretch(1, 1)
+        layout.addWidget(self._picture, 0, 0, Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(self.text, 0, 1)
+        self.say("", "")
+
+    def say(self, tone: str, text: str) -> None:
+        """`tone` is `success`, `danger`, `warning` or `text_muted` (still at it)."""
+        icons = {"success": "circle-check", "danger": "circle-alert", "warning": "triangle-alert"}
+        if text:
+            self._picture.show_icon(icons.get(tone, "clock"), tone)
+        self.text.setText(text)
+        self.setVisible(bool(text))
