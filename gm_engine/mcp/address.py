@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from ipaddress import ip_address
-from urllib.parse import urlsplit
 
 from gm_engine.errors import InvalidInput
 
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 _HIGHEST_PORT = 65_535
-_ADDRESS = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<host>[^\s:/\[\]@]*)):(?P<port>\d{1,5})")
+_ADDRESS = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<host>[^\s:/\[\]@]*)):(?P<port>[0-9]{1,5})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +45,8 @@ class Address:
 
     def allows_origin(self, origin: str) -> bool:
         """Whether a web page from there may call: only our own."""
-        parts = urlsplit(origin)
-        return parts.scheme in ("http", "https") and self.answers_to(parts.netloc)
+        scheme, _, host = origin.partition("://")
+        return scheme in ("http", "https") and self.answers_to(host)
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
@@ -63,7 +62,7 @@ def parse_address(text: str) -> Address:
 
 def _name_of(host: str) -> str | None:
     """The host of a Host header in lower case, without its port; None for what is none."""
-    match = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::\d{1,5})?", host)
+    match = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::[0-9]{1,5})?", host)
     return None if match is None else (match[1] or match[2]).lower()
 
 

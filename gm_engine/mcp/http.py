@@ -12,10 +12,10 @@ import logging
 import signal
 import socket
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import h11
@@ -41,7 +41,6 @@ _IDLE_S = 30
 _MOST_CONNECTIONS = 256
 _MOST_SESSIONS = 1_000
 _TICK_S = 1.0
-_log = logging.getLogger(__name__)
 
 
 def serve_http(
@@ -168,8 +167,10 @@ def guarded(service: Service, address: Address, token: str | None) -> ASGIApp:
             await _say(send, *refusal)
         elif scope["path"] == HEALTH:
             await _say(send, 200, {"status": "ok"})
+        elif (body := await _body(receive)) is None:
+            await _say(send, 408, {"error": "The request took too long."})
         else:
-            await app(scope, _in_time(receive), send)
+            await app(scope, body, send)
             if scope["method"] == "DELETE":
                 await asyncio.to_thread(service.forget_session, _header(scope, SESSION_HEADER) or "")
 
@@ -187,6 +188,9 @@ def _refusal(scope: Scope, address: Address, token: str | None) -> tuple[int, di
         return None if scope["method"] in ("GET", "HEAD") else (405, {"error": "Use GET."})
     if token is not None and not is_right(_header(scope, "authorization"), token):
         return 401, {"error": "Send `Authorization: Bearer TOKEN`; `graymatter mcp token` prints it."}
+    length = _header(scope, "content-length") or "0"
+    if not length.isdecimal() or int(length) > MAX_FRAME_BYTES:
+        return 413, {"error": f"A request has at most {MAX_FRAME_BYTES:,} bytes."}
     return None
 
 
@@ -203,27 +207,27 @@ def _header(scope: Scope, name: str) -> str | None:
 async def _say(send: Send, status: int, payload: dict[str, Any]) -> None:
     body = json.dumps(payload).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if status == 408:
+        headers.append((b"connection", b"close"))
     if status == 401:
         headers.append((b"www-authenticate", b'Bearer realm="graymatter"'))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
-def _in_time(receive: Receive) -> Receive:
-    """The same messages; a body that is not complete in time counts as a client that left."""
-    until = monotonic() + BODY_S
-    is_complete = False
+async def _body(receive: Receive) -> Receive | None:
+    """The same messages, once the body has arrived (or is longer than what is served); None when it took too long."""
+    arrived: deque[Message] = deque()
+    size = 0
+    try:
+        async with asyncio.timeout(BODY_S):
+            while size <= MAX_FRAME_BYTES and (not arrived or arrived[-1].get("more_body", False)):
+                arrived.append(await receive())
+                size += len(arrived[-1].get("body", b""))
+    except TimeoutError:
+        return None
 
-    async def patiently() -> Message:
-        nonlocal is_complete
-        if is_complete:
-            return await receive()
-        try:
-            message = await asyncio.wait_for(receive(), max(0.0, until - monotonic()))
-        except TimeoutError:
-            _log.warning("a request's body took too long")
-            return {"type": "http.disconnect"}
-        is_complete = message["type"] != "http.request" or not message.get("more_body", False)
-        return message
+    async def again() -> Message:
+        return arrived.popleft() if arrived else await receive()
 
-    return patiently
+    return again

@@ -54,13 +54,16 @@ def batch_recall(
 
 
 def merged_facts(results: Sequence[BatchResult]) -> tuple[Fact, ...]:
-    """The distinct facts of a batch: by best place in any answer, then by how many hold it, then first appearance."""
+    """The distinct facts of a batch: by best place in any answer, then by how many hold it, then first appearance.
+
+    Facts with the same text are one, as they are within an answer.
+    """
     facts: dict[str, Fact] = {}
     best: dict[str, int] = {}
     count: dict[str, int] = {}
     for result in results:
         for place, fact in enumerate(result.facts, 1):
-            facts.setdefault(fact.id, fact)
-            best[fact.id] = min(place, best.get(fact.id, place))
-            count[fact.id] = count.get(fact.id, 0) + 1
+            facts.setdefault(fact.text, fact)
+            best[fact.text] = min(place, best.get(fact.text, place))
+            count[fact.text] = count.get(fact.text, 0) + 1
     return tuple(facts[key] for key in sorted(facts, key=lambda key: (best[key], -count[key])))
