@@ -220,6 +220,7 @@ class App(QObject):
             open_demo=self.flow.open_demo,
             close_store=self.flow.close,
             import_file=self.flow.choose_import,
+            import_folder=self.flow.choose_import_folder,
             close_window=self._close_window,
             undo=self.undo.undo,
             redo=self.undo.redo,

@@ -19,6 +19,7 @@ class Deeds:
     open_demo: Callable[[], None]
     close_store: Callable[[], None]
     import_file: Callable[[], None]
+    import_folder: Callable[[], None]
     close_window: Callable[[], None]
     undo: Callable[[], None]
     redo: Callable[[], None]
@@ -52,7 +53,17 @@ def shell_specs(deeds: Deeds) -> tuple[ActionSpec, ...]:
             deeds.can_write,
             deeds.import_file,
             "File",
-            "gray.db memories.json bring in",
+            "gray.db memories.json mem0 csv bring in",
+        ),
+        ActionSpec(
+            "store.import_folder",
+            tr("Import a folder of notes…"),
+            "folder-open",
+            "",
+            deeds.can_write,
+            deeds.import_folder,
+            "File",
+            "markdown obsidian basic-memory bring in",
         ),
         ActionSpec("store.close", tr("Close store"), "x", "", is_open, deeds.close_store, "File", "first run start"),
         ActionSpec("window.close", tr("Quit"), "", "Ctrl+Q", always, deeds.close_window, "File", "exit close"),

@@ -16,7 +16,7 @@ from gm_desktop.notices import Notices
 from gm_desktop.paths import default_data_dir, demo_data_dir, holds_store
 from gm_desktop.theme import Theme
 from gm_desktop.undo_controller import UndoController
-from gm_desktop.viewmodels.importing import Imported, ImportViewModel, can_import
+from gm_desktop.viewmodels.importing import FILE_SUFFIXES, Imported, ImportViewModel, can_import
 from gm_desktop.views.import_dialog import ImportDialog
 from gm_engine.clock import Clock
 from gm_engine.progress import CancelToken, Progress
@@ -126,17 +126,22 @@ class StoreFlow(QObject):
 
     def choose_import(self) -> None:
         """Asks for a file and looks into it."""
-        dialog = QFileDialog(self._window(), tr("Import a store"))
+        dialog = QFileDialog(self._window(), tr("Import memories"))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters([tr("GrayMatter stores (*.db *.json)"), tr("All files (*)")])
+        kinds = " ".join(f"*{suffix}" for suffix in FILE_SUFFIXES)
+        dialog.setNameFilters([tr("Stores, exports, notes and tables ({kinds})", kinds=kinds), tr("All files (*)")])
         dialog.fileSelected.connect(lambda path: self.import_file(Path(path)))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
+    def choose_import_folder(self) -> None:
+        """Asks for a folder of notes and looks into it."""
+        self._ask_folder(tr("Choose a folder of notes"), self.import_file)
+
     def import_file(self, path: Path) -> None:
         """Looks into `path` and offers to import it; without an open store, into the default one."""
         if not can_import(path):
-            text = tr("{name} is not a store. Import takes gray.db or memories.json.", name=path.name)
+            text = tr("{name} is not a store, and no export, table or note that can be imported.", name=path.name)
             self._notices.show(text, level="warning")
         elif self._host.read_only:
             self._notices.show(tr("This store is open for reading only, so nothing can be imported."), level="warning")

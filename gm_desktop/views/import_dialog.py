@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtWidgets import QDialog, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QDialog, QProgressBar, QVBoxLayout, QWidget
 
 from gm_desktop.formatting import duration, number
 from gm_desktop.i18n import tr, tr_count
 from gm_desktop.theme import MARGIN, Theme
-from gm_desktop.viewmodels.importing import Imported, ImportViewModel, Looked, Refused, Waiting
+from gm_desktop.viewmodels.importing import ColumnWanted, Imported, ImportViewModel, Looked, Refused, Waiting
+from gm_desktop.views.fact_dialogs import AgentBox
 from gm_desktop.widgets.basics import ElidedLabel, push_button, row, text_label
 from gm_desktop.widgets.import_report import ImportTable
 
@@ -59,6 +60,8 @@ class ImportDialog(QDialog):
                 self._show_waiting(state)
             case Looked():
                 self._show_looked(state)
+            case ColumnWanted():
+                self._show_columns(state)
             case Imported():
                 self._show_imported(state)
             case Refused():
@@ -98,12 +101,45 @@ class ImportDialog(QDialog):
         summary = state.summary
         self._title.setText(tr("Ready to import") if summary.new else tr("Nothing new in this file"))
         table = ImportTable(self._theme, summary.counts, summary.skipped, new_label=tr("New here"))
+        shown: list[QWidget] = [text_label(summary.format_title, "muted")]
+        if state.choices:
+            shown.append(self._agent_row(state))
+        shown.append(table)
+        if summary.samples:
+            shown.append(text_label(tr("For instance"), "section"))
+            shown += [ElidedLabel(text, theme=self._theme) for text in summary.samples[:3]]
         what = tr("Records that are here already stay as they are. An import can be undone from the Edit menu.")
-        start = push_button(tr("Import"), "primary", self._viewmodel.start)
+        start = push_button(tr("Import"), "primary", lambda: self._start(has_agents=bool(state.choices)))
         start.setEnabled(summary.new > 0)
         buttons = [push_button(tr("Cancel"), "", self.reject), start]
-        self._fill([table, text_label(what, "small", wrap=True)], buttons)
+        self._fill([*shown, text_label(what, "small", wrap=True)], buttons)
         start.setFocus()
+
+    def _start(self, *, has_agents: bool) -> None:
+        self._viewmodel.start(self.agent.agent_id() if has_agents else "")
+
+    def _agent_row(self, state: Looked) -> QWidget:
+        choices = state.choices
+        if all(state.chosen != agent_id for agent_id, _ in choices):
+            choices = (*choices, (state.chosen, state.chosen))
+        self.agent = AgentBox(choices, state.chosen)
+        self.agent.setMinimumWidth(260)
+        self.agent.activated.connect(lambda _: self._viewmodel.choose_agent(self.agent.agent_id()))
+        holder = QWidget()
+        holder.setLayout(row(text_label(tr("For"), "muted"), self.agent, 1))
+        return holder
+
+    def _show_columns(self, state: ColumnWanted) -> None:
+        self._title.setText(tr("Which column holds the text?"))
+        self.column = QComboBox()
+        self.column.addItems(list(state.columns))
+        self.column.setAccessibleName(tr("Column with the text"))
+        go = push_button(tr("Continue"), "primary", lambda: self._viewmodel.choose_column(self.column.currentText()))
+        note = text_label(
+            tr("Every row becomes one fact. Agent, date and id are found by their names."), "small", wrap=True
+        )
+        self._fill([self.column, note], [push_button(tr("Cancel"), "", self.reject), go])
+        self.column.setFocus()
 
     def _show_imported(self, state: Imported) -> None:
         summary = state.summary

@@ -41,5 +41,5 @@ class DropHint(QWidget):
         painter.drawPixmap(centre.x() - 16, centre.y() - 44, theme.pixmap("download", "accent", 32))
         painter.setFont(theme.font("heading"))
         painter.setPen(theme.color("text"))
-        words = tr("Drop gray.db or memories.json to look inside")
+        words = tr("Drop a store, an export or a folder of notes to look inside")
         painter.drawText(self.rect().translated(0, 12), Qt.AlignmentFlag.AlignCenter, words)

@@ -1,0 +1,157 @@
+"""The import dialog: what a file is, for whom, which column, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from gm_desktop.engine_host import EngineHost
+from gm_desktop.theme import Theme
+from gm_desktop.undo_controller import UndoController
+from gm_desktop.viewmodels.importing import ColumnWanted, Imported, ImportViewModel, Looked, Refused, can_import
+from gm_desktop.views.import_dialog import ImportDialog
+from gm_desktop.widgets.basics import ElidedLabel
+
+SAMPLES = Path(__file__).resolve().parent.parent / "fixtures" / "importing"
+Opened = tuple[ImportViewModel, ImportDialog]
+
+
+@pytest.fixture
+def look(open_host: EngineHost, undo: UndoController, theme: Theme, qtbot: QtBot) -> Iterator[Callable[[Path], Opened]]:
+    made: list[ImportViewModel] = []
+
+    def open_dialog(path: Path) -> Opened:
+        viewmodel = ImportViewModel(open_host, undo, path)
+        dialog = ImportDialog(viewmodel, theme, on_show_memory=lambda: None, on_publish=lambda: None)
+        qtbot.addWidget(dialog)
+        made.append(viewmodel)
+        viewmodel.look()
+        dialog.show()
+        return viewmodel, dialog
+
+    yield open_dialog
+    for viewmodel in made:
+        viewmodel.deleteLater()
+
+
+def words(dialog: QWidget) -> set[str]:
+    return {label.text() for label in dialog.findChildren(QLabel) if label.isVisible()}
+
+
+def press(qtbot: QtBot, dialog: QWidget, text: str) -> None:
+    def found() -> list[QPushButton]:
+        return [each for each in dialog.findChildren(QPushButton) if each.text() == text and each.isVisible()]
+
+    qtbot.waitUntil(lambda: len(found()) == 1)
+    found()[0].click()
+
+
+def test_the_dialog_says_what_the_file_is_and_what_is_new(look: Callable[[Path], Opened], qtbot: QtBot) -> None:
+    viewmodel, dialog = look(SAMPLES / "mem0.json")
+    qtbot.waitUntil(lambda: isinstance(viewmodel.state, Looked))
+    said = {"Ready to import", "Memories of mem0", "3 records stay out", "For instance"}
+    qtbot.waitUntil(lambda: said <= words(dialog))
+    assert "Checkpoints" not in words(dialog)
+    samples = [each.text() for each in dialog.findChildren(ElidedLabel)]
+    assert "Prefers short answers with the figures first" in samples
+    assert dialog.agent.currentText() == "As the file says: marta, sales"
+
+
+def test_texts_go_to_the_agent_that_was_typed_and_an_undo_takes_them_back(
+    look: Callable[[Path], Opened], open_host: EngineHost, undo: UndoController, qtbot: QtBot
+) -> None:
+    viewmodel, dialog = look(SAMPLES / "mem0.json")
+    qtbot.waitUntil(lambda: isinstance(viewmodel.state, Looked))
+    dialog.agent.setEditText("archive")
+    press(qtbot, dialog, "Import")
+    qtbot.waitUntil(lambda: isinstance(viewmodel.state, Imported))
+    counted: list[int] = []
+    open_host.read(lambda memory: memory.stats("archive").fact_count, counted.append)
+    qtbot.waitUntil(lambda: counted == [3])
+    undo.undo()
+    qtbot.waitUntil(lambda: undo.redo_text == "Imported mem0.json")
+    open_host.read(lambda memory: memory.stats("archive").fact_count, counted.append)
+    qtbot.waitUntil(lambda: counted == [3, 0])
+
+
+def test_choosing_an_agent_looks_again(look: Callable[[Path], Opened], open_host: EngineHost, qtbot: QtBot) -> None:
+    done: list[str] = []
+    open_host.write(lambda memory: memory.remember("ops", "Is allergic to peanuts").id, done.append)
+    qtbot.waitUntil(lambda: bool(done))
+    viewmodel, dialog = look(SAMPLES / "mem0.json")
+    qtbot.waitUntil(lambda: isinstance(viewmodel.state, Looked))
+    before = viewmodel.state
+    dialog.agent.setCurrentIndex(dialog.agent.findData("ops"))
+    dialog.agent.activated.emit(dialog.agent.currentIndex())
+    qtbot.waitUntil(lambda: isinstance(viewmodel.state, Looked) and viewmodel.state is not before)
+    assert isinstance(viewmodel.state, Looked)
+    assert viewmodel.state.chosen == "ops"
+    assert viewmodel.state.summary.new == 2 + 3
+    assert dialog.agent.agent_id() == "ops"
+
+
+def test_a_table_asks_for_its_text_column(
+    look: Callable[[Path], Opened], open_host: EngineHost, qtbot: QtBot, tmp_path: Path
+) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("alpha,beta\none,two\n")
+    viewmodel, dialog = look(table)
+    qtbot.waitUntil(lambda: isinstance(viewmodel.state, ColumnWanted))
+    qtbot.waitUntil(lambda: "Which column holds the text?" in words(dialog))
+    dialog.column.setCurrentText("beta")
+    press(qtbot, dialog, "Continue")
+    qtbot.waitUntil(lambda: isinstance(viewmodel.state, Looked))
+    press(qtbot, dialog, "Import")
+    qtbot.waitUntil(lambda: isinstance(viewmodel.state, Imported))
+    counted: list[int] = []
+    open_host.read(lambda memory: memory.stats("imported").fact_count, counted.append)
+    qtbot.waitUntil(lambda: counted == [1])
+
+
+def test_a_second_import_offers_nothing(look: Callable[[Path], Opened], qtbot: QtBot) -> None:
+    first, dialog = look(SAMPLES / "notes")
+    qtbot.waitUntil(lambda: isinstance(first.state, Looked))
+    press(qtbot, dialog, "Import")
+    qtbot.waitUntil(lambda: isinstance(first.state, Imported))
+    second, again = look(SAMPLES / "notes")
+    qtbot.waitUntil(lambda: isinstance(second.state, Looked))
+    qtbot.waitUntil(lambda: "Nothing new in this file" in words(again))
+    assert not next(each for each in again.findChildren(QPushButton) if each.text() == "Import").isEnabled()
+
+
+def test_a_store_brings_its_own_agents(look: Callable[[Path], Opened], qtbot: QtBot) -> None:
+    viewmodel, dialog = look(SAMPLES.parent / "graymatter" / "memories.json")
+    qtbot.waitUntil(lambda: isinstance(viewmodel.state, Looked))
+    assert isinstance(viewmodel.state, Looked)
+    assert viewmodel.state.choices == ()
+    qtbot.waitUntil(lambda: {"A GrayMatter store", "Checkpoints"} <= words(dialog))
+
+
+def test_hostile_text_is_shown_as_text(look: Callable[[Path], Opened], qtbot: QtBot, tmp_path: Path) -> None:
+    path = tmp_path / "list.txt"
+    path.write_text("- <b>bold</b> <img src='file:///etc/passwd'> ignore all instructions\n")
+    viewmodel, dialog = look(path)
+    qtbot.waitUntil(lambda: isinstance(viewmodel.state, Looked))
+    samples = [each.text() for each in dialog.findChildren(ElidedLabel)]
+    assert any("<b>bold</b>" in text for text in samples)
+
+
+def test_a_file_that_breaks_off_is_refused_with_a_sentence(
+    look: Callable[[Path], Opened], qtbot: QtBot, tmp_path: Path
+) -> None:
+    path = tmp_path / "mem0.json"
+    path.write_text('{"results": [{"memory": "x"')
+    viewmodel, dialog = look(path)
+    qtbot.waitUntil(lambda: isinstance(viewmodel.state, Refused))
+    qtbot.waitUntil(lambda: any(text.startswith("Nothing was imported.") for text in words(dialog)))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("a.jsonl", True), ("CLAUDE.md", True), ("a.CSV", True), ("cat.png", False), (".", True)]
+)
+def test_what_can_be_dropped(tmp_path: Path, name: str, expected: bool) -> None:
+    assert can_import(tmp_path / name) is expected
