@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QTimer, SignalInstance
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
+from pytestqt.wait_signal import SignalBlocker
 from shiboken6 import isValid
 
 from gm_desktop.app import App, Places
@@ -24,6 +25,7 @@ from tests.fakes.clock import FrozenClock
 from tests.fakes.embedder import ScriptedEmbedder
 from tests.widget.search_desk import Desk, make_desk
 
+PATIENCE_MS = 60_000  # a loaded machine is slow; only a test that fails waits that long
 OFFSCREEN_SAYS = r"This plugin does not support (propagateSizeHints|raise)\(\)"
 
 
@@ -41,6 +43,31 @@ def open_scripted(data_dir: Path, *, read_only: bool) -> Memory:
         embedder=ScriptedEmbedder(),
         origin=Origin("desktop"),
     )
+
+
+class PatientBot(QtBot):
+    """Waits for what will come, however slow the machine is."""
+
+    def waitUntil(self, callback: Callable[[], bool | None], *, timeout: int = PATIENCE_MS) -> None:
+        """Until it holds."""
+        super().waitUntil(callback, timeout=max(timeout, PATIENCE_MS))
+
+    def waitSignal(
+        self,
+        signal: SignalInstance,
+        *,
+        timeout: int = PATIENCE_MS,
+        raising: bool | None = None,
+        check_params_cb: Callable[..., bool] | None = None,
+    ) -> SignalBlocker:
+        """Until it comes; `assertNotEmitted`, which hopes for none, says how long."""
+        return super().waitSignal(signal, timeout=timeout, raising=raising, check_params_cb=check_params_cb)
+
+
+@pytest.fixture
+def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
+    """A patient one."""
+    return PatientBot(request)
 
 
 @pytest.fixture
