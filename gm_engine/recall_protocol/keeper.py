@@ -159,9 +159,10 @@ class Keeper:
         return start
 
     def _run_start(self, start: _Start) -> None:
-        for ender in self._enders:  # one process per source: the old one goes first
-            ender.join()
+        """The thread of one attempt; whatever happens, those who wait for it are woken."""
         try:
+            for ender in self._enders:  # one process per source: the old one goes first
+                ender.join()
             start.outcome = AdapterProcess.start(
                 self.spec,
                 diagnostics=self._diagnostics,
@@ -171,16 +172,19 @@ class Keeper:
             )
         except AdapterFailed as error:
             start.outcome = error
-        with self._lock:
-            self._start = None
-            if isinstance(start.outcome, AdapterProcess):
-                self._process, self._manifest = start.outcome, start.outcome.manifest
-                self._cold_start_ns = start.outcome.cold_start_ns
-                if self._closing.is_cancelled:
-                    self._discard(self._process)
-            else:
-                self._last_error = start.outcome.message
-        start.done.set()
+        finally:
+            with self._lock:
+                self._started(start.outcome)
+            start.done.set()
+
+    def _started(self, outcome: AdapterProcess | AdapterFailed) -> None:
+        self._start = None
+        if isinstance(outcome, AdapterFailed):
+            self._last_error = outcome.message
+            return
+        self._process, self._manifest, self._cold_start_ns = outcome, outcome.manifest, outcome.cold_start_ns
+        if self._closing.is_cancelled:
+            self._discard(outcome)
 
     def _failed(self, process: AdapterProcess, error: RecallError) -> None:
         """Remembers what went wrong; a process that is wedged or gone is not asked again."""

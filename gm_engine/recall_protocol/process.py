@@ -102,11 +102,10 @@ class AdapterProcess:
         )
         try:
             manifest = client.initialize(_greeting(spec), timeout_s=patience.handshake_s, cancel=cancel)
-        except RecallError as error:
+        except (RecallError, TypeError, ValueError) as error:
             _kill(process, client, patience)
-            raise AdapterFailed(
-                f"The handshake with {spec.source_id} failed: {error.message}", reason="handshake", cause=error.code
-            ) from error
+            why = error.message if isinstance(error, RecallError) else "The settings are no JSON."
+            raise AdapterFailed(f"The handshake with {spec.source_id} failed: {why}", reason="handshake") from error
         cold_start_ns = monotonic_ns() - began_ns
         return cls(process, client, manifest=manifest, cold_start_ns=cold_start_ns, patience=patience)
 

@@ -11,6 +11,7 @@ from gm_engine.progress import CancelToken
 Cause = Literal["deadline", "cancelled"]
 
 _LOOK_EVERY_S = 0.05  # at the caller's token, which wakes nobody
+_ONE_DAY_S = 86_400.0  # a lock cannot wait for centuries, and a deadline may be that far
 
 
 def wait_until(happened: Callable[[float], bool], *, ends_at: float, cancel: CancelToken | None) -> Cause | None:
@@ -21,7 +22,7 @@ def wait_until(happened: Callable[[float], bool], *, ends_at: float, cancel: Can
     """
     while True:
         left_s = max(0.0, ends_at - monotonic())
-        if happened(left_s if cancel is None else min(left_s, _LOOK_EVERY_S)):
+        if happened(min(left_s, _ONE_DAY_S if cancel is None else _LOOK_EVERY_S)):
             return None
         if cancel is not None and cancel.is_cancelled:
             return "cancelled"

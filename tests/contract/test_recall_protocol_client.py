@@ -197,8 +197,8 @@ def test_a_second_answer_to_one_request_is_nobodys(start: Start) -> None:
     assert supervisor.status("src").diagnostics.violations == 3
 
 
-@pytest.mark.parametrize("how", ["two-on-one-line", "result-and-error"])
-def test_an_answer_that_is_no_message_is_no_answer(start: Start, how: str) -> None:
+@pytest.mark.parametrize("how", ["two-on-one-line", "result-and-error", "reformatted-id", "quoted-id"])
+def test_an_answer_that_is_no_message_or_has_another_id_is_no_answer(start: Start, how: str) -> None:
     supervisor = start(how)
     warm(supervisor)
     late(supervisor)
@@ -270,6 +270,19 @@ def test_a_start_that_takes_too_long_is_late(start: Start) -> None:
     assert late(supervisor, 0.05).cause == "deadline"
     with pytest.raises(AdapterFailed, match="initialize"):
         search(supervisor)
+
+
+def test_settings_that_are_no_json_are_told(tmp_path: Path) -> None:
+    spec = AdapterSpec(UID, "src", misbehaving("nothing"), tmp_path, settings={"colours": {1, 2}})
+    supervisor = Supervisor([spec], patience=PATIENCE)
+    with pytest.raises(AdapterFailed, match="no JSON"):
+        search(supervisor)
+    supervisor.close()
+
+
+def test_a_deadline_may_be_centuries_away(start: Start) -> None:
+    far = SearchParams("q", SearchFilters(), 5, 250_000_000_000 * 10**9)
+    assert start().search("src", far).outcome == "success"
 
 
 def test_a_command_that_does_not_exist_is_told(start: Start) -> None:

@@ -107,6 +107,8 @@ ON_SEARCH: dict[str, Callable[[object], None]] = {
     "answers-twice": twice,
     "own-requests": own_requests,
     "result-and-error": lambda identity: send({**found(identity), "error": {"code": -32000, "message": "x"}}),
+    "reformatted-id": lambda identity: send(found(float(str(identity)))),
+    "quoted-id": lambda identity: send(found(str(identity))),
     "unknown-keys": lambda identity: send(found(identity, surprise="the secret")),
     "exits": lambda _: os._exit(3),
     "leaves-a-child": lambda _: None,
