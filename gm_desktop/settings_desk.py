@@ -21,12 +21,14 @@ from gm_desktop.viewmodels.settings_dictionary import DictionarySettings
 from gm_desktop.viewmodels.settings_keeping import KeepingSettings
 from gm_desktop.viewmodels.settings_models import ModelSettings
 from gm_desktop.viewmodels.settings_store import RankingSettings
+from gm_desktop.viewmodels.settings_wiring import WiringSettings
 from gm_desktop.views.settings import SettingsPage
 from gm_desktop.views.settings_keeping import KeepingSection
 from gm_desktop.views.settings_models import EmbeddingSection, LanguageSection
 from gm_desktop.views.settings_parts import Section
 from gm_desktop.views.settings_program import AppearanceSection, ShortcutsSection, UpkeepSection
 from gm_desktop.views.settings_store import BlockedSection, DictionarySection, RankingSection
+from gm_desktop.views.settings_wiring import WiringSection
 from gm_engine.clock import Clock
 
 
@@ -60,6 +62,7 @@ class SettingsDesk:
         self.blocked = BlockedSettings(host, undo, notices, parent)
         self.dictionary = DictionarySettings(host, undo, notices, parent)
         self.keeping = KeepingSettings(host, undo, notices, clock=clock, parent=parent)
+        self.wiring = WiringSettings(host, notices, clock=clock, parent=parent)
         self.models.reopen_wanted.connect(self._reopen)
         self.keeping.open_wanted.connect(flow.open_existing)
 
@@ -72,6 +75,7 @@ class SettingsDesk:
             AppearanceSection(theme, doors.set_theme),
             EmbeddingSection(self.models, theme),
             LanguageSection(self.models, theme),
+            WiringSection(self.wiring, theme),
             ranking,
             UpkeepSection(self.models),
             BlockedSection(self.blocked, theme),

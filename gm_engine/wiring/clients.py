@@ -186,11 +186,12 @@ class Server:
         chosen = () if data_dir is None else ("--data-dir", str(data_dir.absolute()))
         if is_shared:
             return cls(NAME, (*chosen, "mcp", "serve"))
-        if getattr(sys, "frozen", False):
+        beside = shutil.which(NAME, path=str(Path(sys.executable).parent))
+        if beside is None and getattr(sys, "frozen", False):
             return cls(sys.executable, (*chosen, "mcp", "serve"))
-        beside = shutil.which(NAME, path=str(Path(sys.executable).parent)) or shutil.which(NAME)
-        if beside is not None:
-            return cls(beside, (*chosen, "mcp", "serve"))
+        found = beside or shutil.which(NAME)
+        if found is not None:
+            return cls(found, (*chosen, "mcp", "serve"))
         return cls(sys.executable, ("-m", "gm_engine.cli", *chosen, "mcp", "serve"))
 
 
