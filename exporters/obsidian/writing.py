@@ -12,6 +12,7 @@ from gm_engine import CancelToken, GrayMatterError, Progress
 
 _EVERY = 32
 _STALE_STAMPS = 200
+_NAME_IN_USE = "its new name is in use"
 
 
 @dataclass(slots=True)
@@ -39,18 +40,33 @@ class Writer:
         }
 
     def write_notes(self, *, progress: Progress, cancel: CancelToken) -> None:
-        """Renames and writes what the plan says. A note that changed since the plan was made is left alone."""
-        for number, step in enumerate(self.plan.steps):
-            if number % _EVERY == 0:
-                cancel.check()
-                progress(number, len(self.plan.steps), "Writing notes")
-            self.done.append(self._carry_out(step))
+        """Renames and writes what the plan says. A note that changed since the plan was made is left alone.
 
-    def _carry_out(self, step: Step) -> Step:
+        A note whose name another note is about to leave waits for that.
+        """
+        total, waiting = len(self.plan.steps), list(self.plan.steps)
+        may_wait = True
+        while waiting:
+            steps, waiting = waiting, []
+            for step in steps:
+                if len(self.done) % _EVERY == 0:
+                    cancel.check()
+                    progress(len(self.done), total, "Writing notes")
+                done = self._carry_out(step, may_wait=may_wait)
+                if done is None:
+                    waiting.append(step)
+                else:
+                    self.done.append(done)
+            may_wait = len(waiting) < len(steps)
+
+    def _carry_out(self, step: Step, *, may_wait: bool) -> Step | None:
+        """The step as it was carried out; None when it has to wait for others."""
         folder, place = self.plan.folder, step.note.place
         there = step.present
         if step.data is not None or step.is_moved:
             reason = self._obstacle(step)
+            if reason == _NAME_IN_USE and may_wait:
+                return None
             if reason:
                 step = replace(step, status="conflict", data=None, reason=reason)
                 self._keep(step, path=there.path if there is not None else place.path, wanted=None)
@@ -83,7 +99,7 @@ class Writer:
             return "it was changed while publishing"
         in_the_way = folder.stamp(path) if there is None or step.is_moved else None
         if in_the_way is not None and (there is None or in_the_way != there.stamp):  # only its case may change
-            return "its new name is in use"
+            return _NAME_IN_USE
         return ""
 
     def path_of(self, key: str) -> str:

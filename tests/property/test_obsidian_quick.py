@@ -45,7 +45,8 @@ def do(memory: Memory, deed: str, number: int) -> None:
     elif deed == "move":
         memory.move(fact.agent_id, [fact.id], "b" if fact.agent_id == "a" else "a")
     else:
-        memory.revise(fact.agent_id, [fact.id], f"{label} again." if deed == "shorten" else f"{fact.text} Again.")
+        longer, shorter = f"{fact.text} Again.", f"{label} again."
+        memory.revise(fact.agent_id, [fact.id], shorter if deed == "shorten" and fact.text != shorter else longer)
 
 
 @settings(max_examples=settings().max_examples // 2)  # 500 where the profile is thorough
