@@ -198,6 +198,12 @@ class Memory(Curation, Keeping):
         with self._ledger.read() as connection:
             return load_settings(connection)
 
+    @property
+    def default_confidence_weight(self) -> float:
+        """The weight of a recall that names none: the caller's `Config`, else the store's own."""
+        chosen = self._curation_config.confidence_weight
+        return self.settings.confidence_weight if chosen is None else chosen
+
     def set_settings(self, settings: StoreSettings) -> None:
         """Stores what differs, journalled and undoable. `InvalidInput` names a bad value."""
         with self._ledger.write("settings", origin=self._origin) as tx:
