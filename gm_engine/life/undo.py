@@ -72,19 +72,14 @@ def undo_group(tx: Transaction, entries: Sequence[JournalEntry], *, language: st
         found = _versions(tx, kind, targets)
         nets[kind] = {target: Net(found.get(target, 0), found.get(target, 0)) for target in targets}
     reversal = []
-    for change in _newest_first(entries):
+    moved: dict[int, str] = {}
+    for place, change in enumerate(_newest_first(entries)):
         nets[change.kind][change.target].reverse(change)
         turned = _turned(change)
-        tx.record(
-            turned.kind,
-            turned.target,
-            agent_id=turned.agent_id,
-            version_before=turned.version_before,
-            version_after=turned.version_after,
-            before=turned.before,
-            after=turned.after,
-        )
+        if turned.agent_id is not None and turned.agent_id != change.agent_id:
+            moved[place] = turned.agent_id
         reversal.append(turned)
+    tx.record_reversal([entry.seq for entry in entries], moved)
     for kind, of_kind in nets.items():
         if kind != _FACT:
             apply_nets(tx.connection, kind, of_kind)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection
@@ -18,30 +17,31 @@ from gm_engine.clock import format_ns
 from gm_engine.errors import AsOfUnsupported
 from gm_engine.ranking.postings import TermRows
 from gm_engine.ranking.snapshot import ALIAS, Columns, Snapshot, append, detached
-from gm_engine.records import Fact
-from gm_engine.store.facts import load_facts, origin_from_image
+from gm_engine.records import Fact, effective_confidence
+from gm_engine.store.facts import BOOKKEEPING, load_facts, origin_from_image
+from gm_engine.store.later import State, later_changes
+from gm_engine.store.past import moment
+from gm_engine.store.rows import fetch
 from gm_engine.terms import text_key, text_terms
 
+_FACT = "fact"
 _HORIZON = "SELECT at_ns FROM journal WHERE verb <> 'import' ORDER BY seq LIMIT 1"
 _LAST = "SELECT at_ns FROM journal ORDER BY seq DESC LIMIT 1"
-_LATER = (
-    "SELECT c.target, c.before, c.after, j.verb, c.version_before, c.version_after FROM changes c JOIN journal j"
-    " ON j.seq = c.seq WHERE +c.kind = 'fact' AND j.at_ns > ? ORDER BY c.seq DESC, c.n DESC"
-)
+_HERE = "SELECT id FROM facts WHERE agent_id = ? AND id IN (SELECT value FROM json_each(?))"
+_CREATED = "SELECT id, created_ns FROM facts WHERE id IN (SELECT value FROM json_each(?))"
 _TERM_IDS = "SELECT term, id FROM terms WHERE term IN (SELECT value FROM json_each(?))"
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """A snapshot of the past, and those facts of the namespace that have changed since, as they were."""
+    """A snapshot of the past, and what is known of the facts that have changed since."""
 
     snapshot: Snapshot
-    changed: Mapping[str, Fact]
+    changed: Mapping[str, State]
 
     def facts(self, connection: Connection, ids: Sequence[str]) -> dict[str, Fact]:
         """Facts of this snapshot as they were."""
-        unchanged = load_facts(connection, [fact_id for fact_id in ids if fact_id not in self.changed])
-        return {fact_id: self.changed[fact_id] if fact_id in self.changed else unchanged[fact_id] for fact_id in ids}
+        return _as_they_were(connection, ids, self.changed)
 
 
 def past_of(connection: Connection, snapshot: Snapshot, as_of_ns: int, *, language: str) -> Past:
@@ -53,26 +53,37 @@ def past_of(connection: Connection, snapshot: Snapshot, as_of_ns: int, *, langua
     states = _states(connection, as_of_ns)
     if not states:
         return Past(snapshot, {})
-    present = load_facts(connection, list(states))
     live, level, content = snapshot.live.copy(), snapshot.level.copy(), snapshot.content.copy()
-    changed: dict[str, Fact] = {}
+    position_of, size = snapshot.position_of, snapshot.size
+    patched = [fact_id for fact_id, state in states.items() if not _is_elsewhere(state)]
+    for (fact_id,) in fetch(connection, _HERE, (snapshot.agent_id, json.dumps(patched))):
+        columns, at = states[fact_id].columns, position_of[fact_id]
+        if "superseded_by" in columns:
+            live[at] = columns["superseded_by"] == ""
+        if "confidence" in columns:
+            level[at] = effective_confidence(columns["confidence"]).level
+    elsewhere = [fact_id for fact_id, state in states.items() if _is_elsewhere(state)]
     ghosts: list[Fact] = []
-    for fact_id, state in states.items():
-        fact = _as_it_was(fact_id, present.get(fact_id), state)
-        at = snapshot.position_of.get(fact_id, snapshot.size)
+    was = _as_they_were(connection, elsewhere, states)
+    for fact_id in elsewhere:
+        at, fact = position_of.get(fact_id, size), was.get(fact_id)
         is_here = fact is not None and fact.agent_id == snapshot.agent_id
-        if fact is not None and is_here:
-            changed[fact_id] = fact
-            if at >= snapshot.size:
-                ghosts.append(fact)
-                continue
+        if at < size:
+            live[at] = False
+        if fact is not None and is_here and at >= size:
+            ghosts.append(fact)
+        elif fact is not None and is_here:
+            live[at] = not fact.is_superseded
             level[at], content[at] = fact.effective_confidence.level, fact.kind != ALIAS
-        if at < snapshot.size:
-            live[at] = fact is not None and is_here and not fact.is_superseded
     past = replace(snapshot, live=live, level=level, content=content, _views={})
     if ghosts:
         past = append(detached(past), _columns(connection, ghosts, first=past.size, language=language))
-    return Past(past, changed)
+    return Past(past, states)
+
+
+def _is_elsewhere(state: State) -> bool:
+    """Whether the fact may have been in another namespace than now, or in none."""
+    return state.whole or not state.exists or "agent_id" in state.columns
 
 
 def _check_horizon(connection: Connection, as_of_ns: int) -> None:
@@ -86,45 +97,40 @@ def _check_horizon(connection: Connection, as_of_ns: int) -> None:
         )
 
 
-@dataclass(slots=True)
-class _State:
-    """What later changes say about a fact at T: columns that differ from the present row, or all of them (`whole`)."""
-
-    columns: dict[str, Any]
-    whole: bool
-    exists: bool = True
-
-
-def _states(connection: Connection, as_of_ns: int) -> dict[str, _State]:
-    states: dict[str, _State] = {}
-    for target, before, after, verb, old_version, new_version in connection.exec_driver_sql(_LATER, (as_of_ns,)):
-        if before is None:
-            image = json.loads(after) if verb == "import" and after is not None else None
-            if image is not None and image.get("created_ns", as_of_ns + 1) <= as_of_ns:
-                states[target] = _State({**image, "version": new_version}, whole=True)
-            else:
-                states[target] = _State({}, whole=True, exists=False)
-        elif after is None:
-            states[target] = _State({**json.loads(before), "version": old_version}, whole=True)
-        else:
-            state = states.setdefault(target, _State({}, whole=False))
-            state.columns.update({**json.loads(before), "version": old_version})
-    return states
+def _states(connection: Connection, as_of_ns: int) -> dict[str, State]:
+    seq, _ = moment(connection, as_of_ns, None)
+    later = later_changes(connection, seq, [_FACT])[_FACT]
+    created = {row[0]: int(row[1]) for row in fetch(connection, _CREATED, (json.dumps(later.imported),))}
+    for fact_id in later.imported:
+        state = later.states.get(fact_id, State())
+        if state.columns.get("created_ns", created.get(fact_id, as_of_ns + 1)) > as_of_ns:
+            later.states[fact_id] = State(exists=False)
+    return later.states
 
 
-def _as_it_was(fact_id: str, present: Fact | None, state: _State) -> Fact | None:
-    """The fact at T, None when there was none, or when its text is gone for good."""
-    columns = dict(state.columns)
-    if "pinned" in columns:
-        columns["pinned"] = bool(columns["pinned"])
-    if "origin" in columns:
-        columns["origin"] = origin_from_image(columns["origin"])
-    if not state.exists:
-        return None
-    if present is not None:
-        kept = {"accessed_ns", "access_count", "weight"}
-        return replace(present, **{name: value for name, value in columns.items() if name not in kept})
-    return Fact(id=fact_id, **columns) if state.whole and "text" in columns else None
+def _as_they_were(connection: Connection, ids: Sequence[str], states: Mapping[str, State]) -> dict[str, Fact]:
+    """Those of the facts that there were, and whose text is not gone for good."""
+    present = load_facts(connection, ids)
+    facts: dict[str, Fact] = {}
+    for fact_id in ids:
+        now, state = present.get(fact_id), states.get(fact_id)
+        if state is None:
+            if now is not None:
+                facts[fact_id] = now
+            continue
+        columns = {**state.columns, "version": state.version}
+        if "pinned" in columns:
+            columns["pinned"] = bool(columns["pinned"])
+        if "origin" in columns:
+            columns["origin"] = origin_from_image(columns["origin"])
+        if not state.exists:
+            continue
+        if now is not None:
+            kept = {name: value for name, value in columns.items() if name not in BOOKKEEPING}
+            facts[fact_id] = replace(now, **kept)
+        elif "text" in columns:
+            facts[fact_id] = Fact(id=fact_id, **columns)
+    return facts
 
 
 def _columns(connection: Connection, facts: Sequence[Fact], *, first: int, language: str) -> Columns:

@@ -20,7 +20,7 @@ from gm_engine.records import CONFIDENCE_LABELS, Channel, Fact, JsonValue, Origi
 from gm_engine.store.blocked import refuse_blocked
 from gm_engine.store.rows import fetch
 from gm_engine.store.transaction import Transaction, actor_id, canonical_json
-from gm_engine.terms import TERMS_RULES, text_key, text_terms
+from gm_engine.terms import TERMS_RULES, term_counts, text_key, text_terms
 
 BOOKKEEPING = ("accessed_ns", "access_count", "weight")
 _COLUMNS = (
@@ -140,35 +140,47 @@ def _row(fact: Fact) -> tuple[object, ...]:
         fact.alias_source,
         int(fact.pinned),
         fact.pinned_ns,
-        canonical_json(origin_image(fact.origin)),
+        _origin_text(fact.origin),
         fact.version,
     )
 
 
+@lru_cache(maxsize=256)
+def _origin_text(origin: Origin) -> str:
+    return canonical_json(origin_image(origin))
+
+
 def index_terms(connection: Connection, texts: Sequence[tuple[int, str]], *, language: str) -> None:
     """Writes the keyword index of facts, given by row number and text, that have none."""
-    found = {no: text_terms(text, language) for no, text in texts}
-    surfaces = {term.term: term.surface for terms in found.values() for term in terms}
-    ids = _term_ids(connection, surfaces)
+    found = [(no, text, term_counts(text, language)) for no, text in texts]
+    ids = _term_ids(connection, found, language)
     rows = []
-    for no, terms in found.items():
-        pairs = sorted((ids[term.term], min(term.count, 65535)) for term in terms)
-        data = struct.pack(f"<{len(pairs)}I", *(p[0] for p in pairs)) + struct.pack(
-            f"<{len(pairs)}H", *(p[1] for p in pairs)
-        )
-        rows.append((no, sum(term.count for term in terms), TERMS_RULES, data))
+    for no, _, counts in found:
+        pairs = sorted([ids[term] << 16 | min(count, 65535) for term, count in counts.items()])
+        number = len(pairs)
+        data = struct.pack(f"<{number}I{number}H", *[pair >> 16 for pair in pairs], *[pair & 65535 for pair in pairs])
+        rows.append((no, sum(counts.values()), TERMS_RULES, data))
     connection.exec_driver_sql("INSERT INTO fact_terms(fact_no, length, rules, data) VALUES (?, ?, ?, ?)", rows)
 
 
-def _term_ids(connection: Connection, surfaces: Mapping[str, str]) -> dict[str, int]:
+def _term_ids(
+    connection: Connection, found: Sequence[tuple[int, str, Mapping[str, int]]], language: str
+) -> dict[str, int]:
+    """The ids of all terms; unknown ones are written as the last text that has them writes them first."""
     known = "SELECT term, id FROM terms WHERE term IN (SELECT value FROM json_each(?))"
-    wanted = (json.dumps(list(surfaces)),)
-    ids: dict[str, int] = {row[0]: row[1] for row in connection.exec_driver_sql(known, wanted)}
-    missing = [(term, surface) for term, surface in surfaces.items() if term not in ids]
+    wanted: dict[str, int] = {}
+    for _, _, counts in found:
+        wanted.update(counts)
+    rows = connection.exec_driver_sql(known, (json.dumps(list(wanted)),))
+    ids: dict[str, int] = {row[0]: row[1] for row in rows}
+    missing = wanted.keys() - ids.keys()
     if missing:
-        connection.exec_driver_sql("INSERT INTO terms(term, surface) VALUES (?, ?)", missing)
-        fresh = (json.dumps([term for term, _ in missing]),)
-        ids.update((row[0], row[1]) for row in connection.exec_driver_sql(known, fresh))
+        new = [text for _, text, counts in found if not missing.isdisjoint(counts)]
+        surfaces = {term.term: term.surface for text in new for term in text_terms(text, language)}
+        fresh = [(term, surfaces[term]) for term in wanted if term in missing]
+        connection.exec_driver_sql("INSERT INTO terms(term, surface) VALUES (?, ?)", fresh)
+        named = (json.dumps([term for term, _ in fresh]),)
+        ids.update((row[0], row[1]) for row in connection.exec_driver_sql(known, named))
     return ids
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from sqlalchemy import Connection
@@ -62,10 +62,16 @@ def _with_changes(connection: Connection, rows: Any) -> tuple[JournalEntry, ...]
         " WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq, n",
         (json.dumps([row[0] for row in rows]),),
     ).all()
-    for seq, kind, target, agent, version_before, version_after, before, after in found:
-        images = _image(before), _image(after)
-        changes[seq].append(Change(kind, target, agent, version_before, version_after, *images))
+    images = iter(_images(found))
+    for row, before, after in zip(found, images, images, strict=True):
+        seq, kind, target, agent_id, version_before, version_after, *_ = row
+        changes[seq].append(Change(kind, target, agent_id, version_before, version_after, before, after))
     return tuple(_entry(row, changes[row[0]]) for row in rows)
+
+
+def _images(rows: Iterable[Any]) -> Any:
+    """The images before and after of all rows, one after the other: read at once, which is much faster."""
+    return json.loads(f"[{','.join(image or 'null' for row in rows for image in row[-2:])}]")
 
 
 def _entry(row: Any, changes: Sequence[Change]) -> JournalEntry:
@@ -80,10 +86,6 @@ def _entry(row: Any, changes: Sequence[Change]) -> JournalEntry:
         detail=row[10],
         changes=tuple(changes),
     )
-
-
-def _image(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
 
 
 def changes_since(connection: Connection, seq: int) -> Changes:

@@ -13,7 +13,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import RLock
 from typing import Any
 
@@ -24,6 +24,8 @@ from gm_engine.errors import InvalidInput
 from gm_engine.store import tables
 from gm_engine.store.database import Ledger, translated
 from gm_engine.store.facts import BOOKKEEPING, origin_from_image
+from gm_engine.store.later import Later, State, later_changes
+from gm_engine.store.rows import fetch
 from gm_engine.store.transaction import canonical_json
 from gm_engine.terms import text_key
 
@@ -34,14 +36,6 @@ _HORIZON = (
     "SELECT seq, at_ns FROM journal ORDER BY seq DESC LIMIT 1",
 )
 _REBUILD_AT = 2000  # changed targets; from there making the copy anew is faster than patching it
-_IMPORTED = "c.before IS NULL AND c.version_before = 0 AND j.verb = 'import'"
-_LATER = (
-    "SELECT c.target, c.version_before, c.before, c.after IS NULL FROM changes c JOIN journal j ON j.seq = c.seq"
-    f" WHERE {{which}} AND c.seq > ? AND NOT ({_IMPORTED}) ORDER BY c.seq DESC, c.n DESC"
-)
-_IMPORTED_LATER = (
-    f"SELECT c.target FROM changes c JOIN journal j ON j.seq = c.seq WHERE {{which}} AND c.seq > ? AND {_IMPORTED}"
-)
 _ACTOR = "SELECT id FROM actors WHERE channel = ? AND client = ? AND client_version = ? AND session = ?"
 
 
@@ -58,6 +52,9 @@ class _Kind:
 
     def key_of(self, target: str) -> tuple[str, ...]:
         return tuple(json.loads(target)) if len(self.key) > 1 else (target,)
+
+    def target_of(self, key: Sequence[str]) -> str:
+        return canonical_json(list(key)) if len(self.key) > 1 else key[0]
 
 
 def _types(table: Table) -> tuple[str, ...]:
@@ -81,17 +78,6 @@ _KINDS = (
     _kind("edge", tables.edges, "created_ns"),
     _kind("checkpoint", tables.checkpoints, "created_ns"),
 )
-
-
-@dataclass(slots=True)
-class _State:
-    """What later changes say about a target: columns that differ from the present row, or make up the whole row."""
-
-    columns: dict[str, Any] = field(default_factory=dict)
-    version: int = 0
-    whole: bool = False
-    exists: bool = True
-    imported_later: bool = False
 
 
 class PastLedger(Ledger):
@@ -157,10 +143,15 @@ class PastLedger(Ledger):
                 _make_views(connection, kind)
             self.horizon_ns = horizon(connection)
             self.reconstructed = self.horizon_ns is None or self.as_of_ns < self.horizon_ns
-        for kind in _KINDS:
-            only = None if changed is None else sorted(changed[kind.name])
-            if only is None or only:
-                self._copy(connection, kind, only)
+            later = later_changes(connection, self.seq, [kind.name for kind in _KINDS])
+            for kind in _KINDS:
+                self._copy(connection, kind, later[kind.name])
+        else:
+            for kind in (kind for kind in _KINDS if changed[kind.name]):
+                targets = sorted(changed[kind.name])
+                _forget(connection, kind, [kind.key_of(target) for target in targets])
+                later = later_changes(connection, self.seq, [kind.name], targets=targets)
+                self._copy(connection, kind, later[kind.name])
         self._followed = newest
 
     def _changed(self, connection: Connection, newest: int) -> dict[str, set[str]] | None:
@@ -176,72 +167,29 @@ class PastLedger(Ledger):
             changed[kind].add(target)
         return None if sum(map(len, changed.values())) > _REBUILD_AT else changed
 
-    def _copy(self, connection: Connection, kind: _Kind, only: Sequence[str] | None) -> None:
-        """Makes the copy of one kind, or of some of its targets, anew."""
-        states = self._states(connection, kind, only)
-        if only is not None:
-            _forget(connection, kind, [kind.key_of(target) for target in only])
-        if only is None and len(kind.key) == 1:  # a whole import is dealt with where it lies
-            self._hide_unborn(connection, kind)
-            only = list(states)
-        imported = self._imported_later(connection, kind, only)
-        for target in imported:
-            states.setdefault(target, _State()).imported_later = True
-        born = _born(connection, kind, imported)
+    def _copy(self, connection: Connection, kind: _Kind, later: Later) -> None:
+        """Hides what is different now, and copies what was there, as it was.
+
+        What an import brought later existed since its own time, as it came in; it is hidden where it is younger.
+        """
+        born = _born(connection, kind, later.imported)
         gone: list[tuple[str, ...]] = []
-        rows: dict[tuple[str, ...], _State] = {}
-        for target, state in states.items():
-            key = kind.key_of(target)
-            at_ns = state.columns.get(kind.born, born.get(target)) if state.imported_later else None
-            if not state.exists or _is_purged(kind, state) or (at_ns is not None and at_ns > self.as_of_ns):
-                gone.append(key)
-                continue
-            self.reconstructed |= state.imported_later
-            if state.whole or state.columns:
-                rows[key] = state
+        for target in later.imported:
+            state = later.states.get(target)
+            at_ns = born.get(target) if state is None else state.columns.get(kind.born, born.get(target))
+            if at_ns is not None and at_ns > self.as_of_ns:
+                gone.append(kind.key_of(target))
+                later.states.pop(target, None)
+            elif state is None or (state.exists and not _is_purged(kind, state)):
+                self.reconstructed = True
+        rows: dict[tuple[str, ...], State] = {}
+        for target, state in later.states.items():
+            if not state.exists or _is_purged(kind, state):
+                gone.append(kind.key_of(target))
+            elif state.whole or state.columns:
+                rows[kind.key_of(target)] = state
         _hide(connection, kind, [*gone, *rows])
         _write_rows(connection, kind, rows)
-
-    def _states(self, connection: Connection, kind: _Kind, only: Sequence[str] | None) -> dict[str, _State]:
-        """Every target that changed after `seq` otherwise than by an import, walked back to there."""
-        states: dict[str, _State] = {}
-        for target, old, before, removed in self._later(connection, _LATER, kind, only):
-            if before is None and old == 0:
-                states[target] = _State(exists=False)
-            elif removed:
-                states[target] = _State(json.loads(before) if before else {}, old, whole=True)
-            else:
-                state = states.setdefault(target, _State())
-                state.columns.update(json.loads(before))
-                state.version = old
-        return states
-
-    def _later(self, connection: Connection, sql: str, kind: _Kind, only: Sequence[str] | None) -> Sequence[Any]:
-        which = "+c.kind = ?" if only is None else "c.kind = ? AND c.target IN (SELECT value FROM json_each(?))"
-        values = (kind.name, *(() if only is None else (json.dumps(list(only)),)), self.seq)
-        return connection.exec_driver_sql(sql.format(which=which), values).all()
-
-    def _imported_later(self, connection: Connection, kind: _Kind, only: Sequence[str] | None) -> list[str]:
-        if only is not None and not only:
-            return []
-        return [row[0] for row in self._later(connection, _IMPORTED_LATER, kind, only)]
-
-    def _hide_unborn(self, connection: Connection, kind: _Kind) -> None:
-        """Hides present rows that a later import brought, and that are younger than the moment by their own account."""
-        which, moment_ns = "+c.kind = ?", self.as_of_ns
-        imported = f"{kind.key[0]} IN ({_IMPORTED_LATER.format(which=which)})"
-        values = (kind.name, self.seq, moment_ns)
-        connection.exec_driver_sql(
-            f"INSERT INTO temp.hidden_{kind.table} SELECT {kind.key[0]} FROM main.{kind.table}"
-            f" WHERE {imported} AND {kind.born} > ?",
-            values,
-        )
-        self.reconstructed |= bool(
-            connection.exec_driver_sql(
-                f"SELECT EXISTS(SELECT 1 FROM main.{kind.table} WHERE {imported} AND coalesce({kind.born}, ?3) <= ?3)",
-                values,
-            ).scalar_one()
-        )
 
 
 def _make_views(connection: Connection, kind: _Kind) -> None:
@@ -300,20 +248,13 @@ def _born(connection: Connection, kind: _Kind, targets: Sequence[str]) -> dict[s
     """Since when the present rows of these targets exist by their own account."""
     if not targets:
         return {}
-    if len(kind.key) == 1:
-        rows = connection.exec_driver_sql(
-            f"SELECT {kind.key[0]}, {kind.born} FROM main.{kind.table}"
-            f" WHERE {kind.key[0]} IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(targets)),),
-        )
-        return {row[0]: row[1] for row in rows}
     wanted = set(targets)
-    rows = connection.exec_driver_sql(f"SELECT {', '.join(kind.key)}, {kind.born} FROM main.{kind.table}")
-    found = ((canonical_json(list(row[:-1])), row[-1]) for row in rows)
+    rows = fetch(connection, f"SELECT {', '.join(kind.key)}, {kind.born} FROM main.{kind.table}")
+    found = ((kind.target_of(row[:-1]), row[-1]) for row in rows)
     return {target: born for target, born in found if target in wanted}
 
 
-def _is_purged(kind: _Kind, state: _State) -> bool:
+def _is_purged(kind: _Kind, state: State) -> bool:
     """A fact whose text is gone for good cannot be shown at any moment."""
     return kind.name == "fact" and state.whole and "text" not in state.columns
 
@@ -324,7 +265,7 @@ def _hide(connection: Connection, kind: _Kind, keys: Sequence[tuple[str, ...]]) 
         connection.exec_driver_sql(f"INSERT OR IGNORE INTO temp.hidden_{kind.table} VALUES ({marks})", list(keys))
 
 
-def _write_rows(connection: Connection, kind: _Kind, rows: Mapping[tuple[str, ...], _State]) -> None:
+def _write_rows(connection: Connection, kind: _Kind, rows: Mapping[tuple[str, ...], State]) -> None:
     """Copies present rows and sets what was different; rows that are gone now are made from their images."""
     if not rows:
         return
@@ -358,7 +299,7 @@ def _write_rows(connection: Connection, kind: _Kind, rows: Mapping[tuple[str, ..
 _UNREVIEWED = {"verdict": "", "note": "", "reviewed_ns": None}
 
 
-def _stored(kind: _Kind, state: _State) -> dict[str, Any]:
+def _stored(kind: _Kind, state: State) -> dict[str, Any]:
     """The columns of a state as their table stores them."""
     values = {name: value for name, value in state.columns.items() if name in kind.columns}
     if kind.name == "fact" and not state.whole:
@@ -377,7 +318,7 @@ def _derived(connection: Connection, row: Mapping[str, Any], number: int) -> dic
     return {"no": -number, "text_key": text_key(row["text"]), "actor_id": actor or 0}
 
 
-def _write_sources(connection: Connection, key: tuple[str, ...], state: _State) -> None:
+def _write_sources(connection: Connection, key: tuple[str, ...], state: State) -> None:
     """The receipts of an edge as they were; those of now where they have not changed."""
     sources = state.columns.get("sources")
     if sources is None:

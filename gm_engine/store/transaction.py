@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection
 
@@ -19,8 +19,12 @@ _NEW_CHANGE = (
     "INSERT INTO changes(seq, n, kind, target, agent_id, version_before, version_after, before, after)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-
-
+_REVERSAL = (
+    "INSERT INTO changes(seq, n, kind, target, agent_id, version_before, version_after, before, after)"
+    " SELECT ?, ? - 1 + row_number() OVER (ORDER BY seq DESC, n DESC),"
+    " kind, target, agent_id, version_after, version_before, after, before"
+    " FROM changes WHERE seq IN (SELECT value FROM json_each(?))"
+)
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -88,6 +92,18 @@ class Transaction:
         images = tuple(None if image is None else canonical_json(image) for image in (before, after))
         self._changes.append((self.seq, self._count, kind, target, agent_id, version_before, version, *images))
         self._count += 1
+
+    def record_reversal(self, seqs: Sequence[int], agent_ids: Mapping[int, str]) -> None:
+        """Adds the changes of entries with before and after exchanged, newest first.
+
+        `agent_ids` names the namespace of a change, by its place, where that is another one than the old change names.
+        """
+        self.flush()
+        first, journal_seq = self._count, self.seq
+        self._count += self.connection.exec_driver_sql(_REVERSAL, (journal_seq, first, json.dumps(list(seqs)))).rowcount
+        moved = [(agent_id, journal_seq, first + place) for place, agent_id in agent_ids.items()]
+        if moved:
+            self.connection.exec_driver_sql("UPDATE changes SET agent_id = ? WHERE seq = ? AND n = ?", moved)
 
     def flush(self) -> None:
         """Writes the collected changes; called once more before the commit."""

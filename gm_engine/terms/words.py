@@ -9,6 +9,7 @@ rules are stale.
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -35,6 +36,7 @@ _WORDS = regex.compile(
     regex.V1 | regex.WORD | regex.DOTALL,
 )
 _CHUNKS = regex.compile(r"\S+")
+_SPACES = re.compile("[ \t\r\n]+")
 _CLUSTERS = regex.compile(r"\X")
 _INVISIBLE = regex.compile(
     r"[\p{Cf}\uFE00-\uFE0F]"
@@ -94,6 +96,19 @@ def text_terms(text: str, language: str) -> tuple[Term, ...]:
             counts[key] = 1
             places[key] = (start, min(end, start + _MAX_SURFACE))
     return tuple(Term(key, text[slice(*places[key])], count) for key, count in counts.items())
+
+
+def term_counts(text: str, language: str) -> dict[str, int]:
+    """The same terms with their counts alone, in the same order: several times faster, for many texts at once.
+
+    A word never crosses a space, and most of what stands between spaces was seen before.
+    """
+    counts: dict[str, int] = {}
+    keys_of = _chunk_function(check_language(language))
+    for chunk in _SPACES.split(text):
+        for key in keys_of(chunk):
+            counts[key] = counts.get(key, 0) + 1
+    return counts
 
 
 def match_spans(text: str, terms: frozenset[str], language: str) -> tuple[tuple[int, int], ...]:
@@ -177,6 +192,17 @@ def _normalise(text: str) -> tuple[str, list[int] | None, list[int] | None]:
         done = end
     keep(done, len(text))
     return "".join(pieces), starts, ends
+
+
+@cache
+def _chunk_function(language: str) -> Callable[[str], tuple[str, ...]]:
+    """What stands between spaces → its keys; what is long hardly comes again and is not kept."""
+
+    def keys(chunk: str) -> tuple[str, ...]:
+        return tuple(key for key, _, _ in _words(chunk, language))
+
+    kept = lru_cache(maxsize=1 << 15)(keys)
+    return lambda chunk: (kept if len(chunk) <= _MAX_WORD else keys)(chunk)
 
 
 @cache

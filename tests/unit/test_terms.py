@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gm_engine.errors import InvalidInput
-from gm_engine.terms import languages, match_spans, text_key, text_terms
+from gm_engine.terms import languages, match_spans, term_counts, text_key, text_terms
 
 
 def keys(text: str, language: str = "english") -> list[str]:
@@ -89,3 +89,51 @@ def test_every_term_has_a_place_and_terms_do_not_depend_on_composition(text: str
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert all(a[1] <= b[0] for a, b in pairwise(spans))
     assert keys(unicodedata.normalize("NFC", text), language) == [term.term for term in terms]
+
+
+_PIECES = (
+    *(
+        "it's",
+        "a.b",
+        "x_1",
+        "5,000",
+        "Run",
+        " ",
+        "  ",
+        "\n",
+        "\t",
+        '"',
+        "l'eau",
+        "-",
+        "é",
+        "e\u0301",
+        "\u0301",
+        "\u200d",
+    ),
+    *(
+        "\u200b",
+        "\u00ad",
+        "\u202f",
+        "\u00a0",
+        "\u2028",
+        "\u00a8",
+        "…",
+        "½",
+        "微信",
+        "接",
+        "ｱ",
+        "\ufe00",
+        "ー",
+        "한",
+        "🎉",
+        "\x1c",
+    ),
+    *("\r\n", "א", "״", "ไทย", "_", ":", "·", "’", "٣", "🇩🇪"),
+)
+_MIXED = st.lists(st.sampled_from(_PIECES), max_size=12).map("".join)
+
+
+@settings(deadline=None)
+@given(st.one_of(_MIXED, st.text(max_size=60)), st.sampled_from(["english", "french", "turkish"]))
+def test_counting_terms_gives_the_terms_in_their_order(text: str, language: str) -> None:
+    assert list(term_counts(text, language).items()) == [(t.term, t.count) for t in text_terms(text, language)]
