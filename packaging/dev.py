@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """One entry for everybody who works on this project: `python3 packaging/dev.py COMMAND`.
 
-Commands: run, test, bench, shots, soak, conformance. Needs nothing but Python 3.11 or newer. It makes `.venv`, installs
-the project as pinned in `packaging/constraints.txt`, checks the system libraries that Qt needs, and then runs what was
-asked. Exit code 0 means that everything passed.
+Commands: run, test, bench, shots, soak, conformance, interop. Needs nothing but Python 3.11 or newer. It makes `.venv`,
+installs the project as pinned in `packaging/constraints.txt`, checks the system libraries that Qt needs, and then runs
+what was asked. Exit code 0 means that everything passed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WINDOW_TEST_PACKAGES = (
     "libxkbcommon-x11-0",
 )
 BUILD_PACKAGES = ("desktop-file-utils", "appstream", "binutils")
-SOAKS = ("processes", "kills")
+SOAKS = ("processes", "kills", "agents")
 SUMMARY = re.compile(r"^=* ?((?:\d+ [a-z]+(?:, )?)+ in [\d.]+s.*?) ?=*$|^=* ?(no tests ran in [\d.]+s.*?) ?=*$")
 
 
@@ -252,7 +252,7 @@ def bench(arguments: argparse.Namespace) -> int:
 
 
 def soak(arguments: argparse.Namespace) -> int:
-    """`soak processes [SECONDS]`, `soak kills [COUNT]`, or the property and process tests for so many minutes (10)."""
+    """`soak processes|agents [SECONDS]`, `soak kills [COUNT]`, or the property and process tests for MINUTES (10)."""
     ensure_environment()
     if arguments.rest and arguments.rest[0] in SOAKS:
         command = [tool("python"), "-m", f"tests.soak.{arguments.rest[0]}", *arguments.rest[1:]]
@@ -275,6 +275,12 @@ def conformance(arguments: argparse.Namespace) -> int:
     return call(command, env=environment(offscreen=True))
 
 
+def interop(_: argparse.Namespace) -> int:
+    """Lists and calls every MCP tool with another program's client, the MCP Inspector; needs npm."""
+    ensure_environment()
+    return call([tool("python"), ROOT / "packaging" / "interop.py"], env=environment(offscreen=True))
+
+
 def build(arguments: argparse.Namespace) -> int:
     """Wheel, sdist, frozen program and Debian package in `dist/`, each tried; names (wheel frozen deb) choose."""
     check_system_libraries(*WINDOW_TEST_PACKAGES, *BUILD_PACKAGES)
@@ -288,6 +294,7 @@ COMMANDS = {
     "shots": shots,
     "soak": soak,
     "conformance": conformance,
+    "interop": interop,
     "build": build,
 }
 

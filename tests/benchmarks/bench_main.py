@@ -18,6 +18,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as both programs do
 
 from tests.benchmarks import (  # noqa: E402 — the project's root comes first
     adapter_rows,
+    agent_rows,
     curation_rows,
     engine_rows,
     graph_rows,
@@ -63,6 +64,8 @@ BENCHMARKS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "protocol-frames": protocol_rows.frames,
     "protocol-trips": protocol_rows.round_trips,
     "protocol-adapter": adapter_rows.store_source,
+    "agents-hello": agent_rows.hello,
+    "agents-search": agent_rows.searches,
 }
 GROUPS: dict[str, tuple[str, ...]] = {
     "recall": (
@@ -87,6 +90,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "graph-layout",
         "graph-page",
     ),
+    "agents": ("agents-hello", "agents-search"),
     "protocol": ("protocol-frames", "protocol-trips", "protocol-adapter"),
     "graph": ("graph-quality", "graph-extraction", "graph-layout", "graph-page"),
 }
