@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,12 @@ class GraphPicture:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "number", {node.id: at for at, node in enumerate(self.nodes)})
+
+    def with_place(self, at: int, place: tuple[float, float]) -> GraphPicture:
+        """The same picture with one node elsewhere."""
+        places = self.places.copy()
+        places[at] = place
+        return replace(self, places=places)
 
     def links_of(self, at: int) -> NDArray[np.int64]:
         """The numbers of the links at one node."""

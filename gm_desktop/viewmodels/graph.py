@@ -16,6 +16,7 @@ from gm_desktop.models.graph_picture import KINDS, OTHER, GraphNode, GraphPictur
 from gm_desktop.notices import Notices, sentence_for
 from gm_desktop.tickets import Latest
 from gm_desktop.viewmodels.graph_data import (
+    WHOLE,
     GraphData,
     load_graph,
     near_picture,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gm_engine import Memory
+    from gm_engine.progress import CancelToken, Progress
 
 FOLLOW_MS = 300
 SHAPE_MS = 400
@@ -90,6 +92,7 @@ class GraphViewModel(QObject):
         self._wanted_id = ""
         self._reading, self._drawing, self._detailing = Latest(), Latest(), Latest()
         self._pending: set[str] = set()
+        self._moved: dict[tuple[str, str], tuple[float, float]] = {}  # by picture and entity
         self._reload_soon = QTimer(self, singleShot=True)
         self._reload_soon.timeout.connect(self.reload)
         self._shape_soon = QTimer(self, singleShot=True)
@@ -202,6 +205,7 @@ class GraphViewModel(QObject):
         for latest in (self._reading, self._drawing, self._detailing):
             latest.cancel()
         self._pending.clear()
+        self._moved.clear()
         self._reload_soon.stop()
         self._shape_soon.stop()
         self._is_dirty = True
@@ -305,8 +309,34 @@ class GraphViewModel(QObject):
         self._ask(self._drawing, "picture", job, self._on_picture)
 
     def _on_picture(self, picture: GraphPicture) -> None:
+        for (key, node_id), place in self._moved.items():
+            if key == picture.key and node_id in picture.number:
+                picture = picture.with_place(picture.number[node_id], place)
         self.picture = picture
         self.picture_changed.emit()
+
+    def move_node(self, entity_id: str, x: float, y: float) -> None:
+        """The person put a node elsewhere. In the whole graph the store keeps that, else this program does."""
+        at = self.picture.number.get(entity_id)
+        if at is None or self.data is None:
+            return
+        self._moved[self.picture.key, entity_id] = (x, y)
+        if self.picture.key == WHOLE and not self._host.read_only and entity_id in self.data.entities:
+            self._host.write(lambda memory: memory.graph.place(entity_id, x, y), lambda _: None)
+        self.picture = self.picture.with_place(at, (x, y))
+        self.picture_changed.emit()
+
+    def reset_layout(self) -> None:
+        """Lays out anew what is drawn; in the whole graph, what the store kept goes."""
+        self._moved = {each: place for each, place in self._moved.items() if each[0] != self.picture.key}
+        if self.picture.key != WHOLE or self._host.read_only:
+            self._draw()
+            return
+
+        def job(memory: Memory, _progress: Progress, _cancel: CancelToken) -> int:
+            return len(memory.graph.positions(again=True))
+
+        self._host.run_task(tr("Laying the graph out"), job, lambda _: self.reload())
 
     # --- what is chosen ------------------------------------------------------------------------------------------
 

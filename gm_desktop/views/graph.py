@@ -137,6 +137,7 @@ class GraphPage(Page):
         canvas.node_chosen.connect(model.select)
         canvas.link_chosen.connect(model.select_link)
         canvas.node_opened.connect(model.show_near)
+        canvas.node_moved.connect(model.move_node)
         canvas.menu_wanted.connect(self._open_node_menu)
         self.stage.kind_toggled.connect(model.toggle_kind)
         self.panel.fact_wanted.connect(self.fact_wanted)
@@ -175,6 +176,7 @@ class GraphPage(Page):
             ActionSpec("link.remove", tr("Unlink"), "unlink", "Ctrl+Backspace", self._can_unlink, panel.unlink),
             ActionSpec("graph.whole", tr("Show the whole graph"), "graph", "Home", is_full, model.show_whole),
             ActionSpec("graph.fit", tr("Fit the graph into the window"), "fit", "", is_full, canvas.fit),
+            ActionSpec("graph.layout", tr("Lay the graph out anew"), "redo", "", is_full, model.reset_layout),
             ActionSpec("graph.extract", tr("Read the facts now"), "sparkles", "", writes, model.verbs.extract),
             ActionSpec("graph.png", tr("Save the graph as PNG…"), "download", "", is_full, partial(self.save, "png")),
             ActionSpec("graph.svg", tr("Save the graph as SVG…"), "download", "", is_full, partial(self.save, "svg")),

@@ -34,6 +34,7 @@ REST_MS = 120
 PIECE_S = 0.012
 MOST_MARKED = 50
 _STEP = 1.2
+_NUDGE_PX = 12
 _LEAST, _MOST = 0.6, 260.0
 
 
@@ -43,6 +44,7 @@ class GraphCanvas(QWidget):
     node_chosen = Signal(str)  # "" = nothing
     link_chosen = Signal(str, str)
     node_opened = Signal(str)
+    node_moved = Signal(str, float, float)  # to a place of the picture's plane
     menu_wanted = Signal(QPoint)
 
     def __init__(self, theme: Theme) -> None:
@@ -62,6 +64,8 @@ class GraphCanvas(QWidget):
         self._sheet: Sheet | None = None
         self._pressed: QPointF | None = None
         self._is_panning = False
+        self._held: int | None = None  # the node that the button went down on
+        self._carried: GraphPicture | None = None  # where it is while it is carried
         self._wants_fit = True
         self._work: Iterator[Sheet | None] | None = None
         self._rest = QTimer(self, singleShot=True, interval=REST_MS)
@@ -75,6 +79,7 @@ class GraphCanvas(QWidget):
     def show_picture(self, picture: GraphPicture) -> None:
         """Shows another picture; one of another key is fitted into the widget."""
         self._wants_fit = self._wants_fit or picture.key != self.picture.key
+        self._held = self._carried = None
         self.picture = picture
         self.hovered = self.hovered if self.hovered in picture.number else ""
         if self._wants_fit and self.isVisible():
@@ -139,7 +144,10 @@ class GraphCanvas(QWidget):
             self._sheet = self._draw_roughly()
         self._sheet.draw(painter, self.view)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self._paint_marks(painter)
+        if self._carried is not None and self._held is not None:
+            self._paint_carried(painter, self._carried, self._held)
+        else:
+            self._paint_marks(painter)
         if self.hasFocus():
             painter.setPen(QPen(self._theme.color("focus"), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -203,6 +211,15 @@ class GraphCanvas(QWidget):
             pass
         paint_rings(painter, self.picture, self.view, self._style, marked)
 
+    def _paint_carried(self, painter: QPainter, picture: GraphPicture, at: int) -> None:
+        """A node on its way, with its links; the cached picture still shows where it came from."""
+        scene = replace(self._scene(), picture=picture, marked=(at,), link=())
+        scene.paint_marked_links(painter, self.view)
+        clip = QRectF(self.rect())
+        for _ in paint_dots(painter, picture, self.view, self._style, clip=clip, hidden=self.hidden, only=[at]):
+            pass
+        paint_rings(painter, picture, self.view, self._style, (at,))
+
     # --- events --------------------------------------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -227,15 +244,16 @@ class GraphCanvas(QWidget):
         self._work = None
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """May become a click or a drag."""
+        """May become a click, a drag of a node, or of everything."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._pressed, self._is_panning = event.position(), False
+            self._held = self._number(self.node_at(event.position()))
         elif event.button() == Qt.MouseButton.RightButton:
             self._choose(event.position(), keep_empty=True)
             self.menu_wanted.emit(event.globalPosition().toPoint())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Pans while the button is down, else marks what is under the pointer."""
+        """Carries a node or pans while the button is down, else marks what is under the pointer."""
         if self._pressed is None:
             self._hover(event.position(), event.globalPosition().toPoint())
             return
@@ -243,16 +261,24 @@ class GraphCanvas(QWidget):
         if self._is_panning or moved.manhattanLength() > 4:
             self._is_panning = True
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
+            if self._held is not None:
+                self._carried = self.picture.with_place(self._held, self.view.place_of(event.position()))
+                self.update()
+                return
             self._pressed = event.position()
             self.pan(moved.x(), moved.y())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """A click that was no drag chooses what it hits."""
         if event.button() == Qt.MouseButton.LeftButton and self._pressed is not None:
-            if not self._is_panning:
+            if self._carried is not None and self._held is not None:
+                node = self.picture.nodes[self._held]
+                self.node_moved.emit(node.id, *self.view.place_of(event.position()))
+            elif not self._is_panning:
                 self._choose(event.position())
-            self._pressed, self._is_panning = None, False
+            self._pressed, self._is_panning, self._held, self._carried = None, False, None, None
             self.unsetCursor()
+            self.update()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Opens the neighbourhood of a node."""
@@ -276,12 +302,15 @@ class GraphCanvas(QWidget):
             self.update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Arrows walk from node to node (with Ctrl they pan), Enter opens, + and - zoom, 0 fits."""
+        """Arrows walk from node to node (with Ctrl they pan, with Alt the chosen node moves), Enter opens, + and -
+        zoom, 0 fits, Esc lets go."""
         key, is_ctrl = event.key(), bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
         if key in _ARROWS:
             dx, dy = _ARROWS[key]
             if is_ctrl:
                 self.pan(-60 * dx, -60 * dy)
+            elif event.modifiers() & Qt.KeyboardModifier.AltModifier:
+                self._nudge(dx, dy)
             else:
                 self._walk(dx, dy)
         elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal):
@@ -292,6 +321,9 @@ class GraphCanvas(QWidget):
             self.fit()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and len(self.selected) == 1:
             self.node_opened.emit(next(iter(self.selected)))
+        elif key == Qt.Key.Key_Escape and self._carried is not None:
+            self._held, self._carried = None, None
+            self.update()
         elif key == Qt.Key.Key_Escape and (self.selected or self.selected_link):
             self.node_chosen.emit("")
         else:
@@ -341,6 +373,13 @@ class GraphCanvas(QWidget):
         if at is not None:
             self.node_chosen.emit(self.picture.nodes[at].id)
             self.reveal(self.picture.nodes[at].id)
+
+    def _nudge(self, dx: int, dy: int) -> None:
+        """Moves the one chosen node a little."""
+        at = self._number(next(iter(self.selected))) if len(self.selected) == 1 else None
+        if at is not None:
+            place = self.view.place_of(self._point(at) + QPointF(_NUDGE_PX * dx, _NUDGE_PX * dy))
+            self.node_moved.emit(self.picture.nodes[at].id, *place)
 
     def _number(self, node_id: str) -> int | None:
         return self.picture.number.get(node_id) if node_id else None

@@ -38,6 +38,10 @@ class View:
         shown: NDArray[np.float64] = places * self.scale + (self.left, self.top)
         return shown
 
+    def place_of(self, point: QPointF) -> tuple[float, float]:
+        """The place of the plane below a pixel."""
+        return (point.x() - self.left) / self.scale, (point.y() - self.top) / self.scale
+
     def moved(self, dx: float, dy: float) -> View:
         """The same view, `dx` and `dy` pixels further."""
         return replace(self, left=self.left + dx, top=self.top + dy)

@@ -225,3 +225,54 @@ def test_hiding_stops_all_work(canvas: GraphCanvas) -> None:
     canvas.pan(10, 0)
     canvas.hide()
     assert canvas.is_at_rest
+
+
+def drag(canvas: GraphCanvas, start: QPoint, end: QPoint) -> None:
+    left = Qt.MouseButton.LeftButton
+    QTest.mousePress(canvas, left, pos=start)
+    QTest.mouseMove(canvas, (start + end) / 2)
+    QTest.mouseMove(canvas, end)
+    QTest.mouseRelease(canvas, left, pos=end)
+
+
+def test_a_node_is_carried_to_where_it_is_dropped_and_nothing_else_moves(canvas: GraphCanvas, qtbot: QtBot) -> None:
+    start, view = spot(canvas, "b"), canvas.view
+    end = start + QPoint(40, 90)
+    with qtbot.waitSignal(canvas.node_moved) as moved:
+        drag(canvas, start, end)
+    node_id, x, y = moved.args
+    assert node_id == "b"
+    assert canvas.view == view
+    canvas.show_picture(canvas.picture.with_place(canvas.picture.number["b"], (x, y)))
+    assert (spot(canvas, "b") - end).manhattanLength() <= 2
+
+
+def test_a_click_on_a_node_moves_nothing_and_a_drag_beside_nodes_pans(canvas: GraphCanvas) -> None:
+    moved: list[object] = []
+    canvas.node_moved.connect(lambda *args: moved.append(args))
+    QTest.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=spot(canvas, "a"))
+    before = spot(canvas, "a")
+    drag(canvas, QPoint(400, 60), QPoint(430, 90))
+    assert (spot(canvas, "a") - before).manhattanLength() > 20
+    assert moved == []
+
+
+def test_escape_lets_go_of_a_carried_node(canvas: GraphCanvas) -> None:
+    moved: list[object] = []
+    canvas.node_moved.connect(lambda *args: moved.append(args))
+    start = spot(canvas, "b")
+    QTest.mousePress(canvas, Qt.MouseButton.LeftButton, pos=start)
+    QTest.mouseMove(canvas, start + QPoint(30, 30))
+    canvas.grab()
+    QTest.keyClick(canvas, Qt.Key.Key_Escape)
+    QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=start + QPoint(30, 30))
+    assert moved == []
+    assert spot(canvas, "b") == start
+
+
+def test_the_chosen_node_is_moved_by_keys(canvas: GraphCanvas, qtbot: QtBot) -> None:
+    canvas.select(frozenset(["c"]))
+    with qtbot.waitSignal(canvas.node_moved) as moved:
+        QTest.keyClick(canvas, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
+    assert moved.args[0] == "c"
+    assert moved.args[2] > 0

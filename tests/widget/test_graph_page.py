@@ -431,3 +431,42 @@ def test_missing_ends_are_drawn_and_named(desk: Desk) -> None:
     desk.model.select("ghost")
     desk.settle()
     assert desk.model.details is None
+
+
+def place_of(desk: Desk, entity_id: str) -> tuple[float, ...]:
+    picture = desk.model.picture
+    return tuple(picture.places[picture.number[entity_id]].tolist())
+
+
+def test_where_a_person_put_an_entity_is_kept_in_the_store_until_it_is_laid_out_anew(desk: Desk, asked: ASK) -> None:
+    desk.model.show_whole()
+    desk.settle()
+    entity_id = desk.model.entities.nodes[0].id
+    laid_out = place_of(desk, entity_id)
+    desk.page.stage.canvas.node_moved.emit(entity_id, 31.0, -17.0)
+    assert place_of(desk, entity_id) == (31.0, -17.0)
+    desk.qtbot.waitUntil(lambda: asked(desk.host, lambda memory: memory.graph.positions()[entity_id]) == (31.0, -17.0))
+    desk.write(lambda memory: memory.graph.add("Newcomer", "project"))
+    assert place_of(desk, entity_id) == (31.0, -17.0)
+    desk.model.reset_layout()
+    desk.qtbot.waitUntil(lambda: place_of(desk, entity_id) != (31.0, -17.0))
+    desk.settle()
+    assert place_of(desk, entity_id) == asked(desk.host, lambda memory: memory.graph.positions()[entity_id])
+    assert laid_out != (31.0, -17.0)
+
+
+def test_in_a_neighbourhood_a_moved_entity_stays_for_as_long_as_the_program_runs(desk: Desk, asked: ASK) -> None:
+    entity_id = desk.model.found("Grace")[0].id
+    desk.model.show_near(entity_id, 2)
+    desk.settle()
+    kept = asked(desk.host, lambda memory: memory.graph.positions()[entity_id])
+    desk.model.move_node(entity_id, 5.0, 6.0)
+    desk.model.show_whole()
+    desk.settle()
+    assert place_of(desk, entity_id) == kept
+    desk.model.show_near(entity_id, 2)
+    desk.settle()
+    assert place_of(desk, entity_id) == (5.0, 6.0)
+    desk.model.reset_layout()
+    desk.settle()
+    assert place_of(desk, entity_id) == (0.0, 0.0)

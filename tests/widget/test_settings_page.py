@@ -253,7 +253,7 @@ def test_the_progress_of_embedding_is_told(
     assert "0 of 1" in section.progress_text.text()
     assert section.bar.isVisible()
     open_host.start_indexing()
-    qtbot.waitUntil(lambda: model.vector_share is None)
+    qtbot.waitUntil(lambda: model.vector_share is None, timeout=30_000)
     assert "1 text has its vector" in section.progress_text.text()
     assert not section.bar.isVisible()
     open_host.close_store()
