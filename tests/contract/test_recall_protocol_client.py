@@ -6,8 +6,9 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 
 import pytest
 
@@ -36,6 +37,7 @@ GRACE_S = 0.15
 PATIENCE = Patience(
     handshake_s=LONG_S, cancel_grace_s=GRACE_S, shutdown_s=0.3, terminate_s=0.3, kill_s=LONG_S, max_starts=3
 )
+LONG_GRACE = replace(PATIENCE, cancel_grace_s=LONG_S)
 UID = "01J0000000000000000000000"
 
 Start = Callable[..., Supervisor]
@@ -86,11 +88,24 @@ def pid_of(supervisor: Supervisor) -> int:
 
 
 def is_running(pid: int) -> bool:
+    """Whether there is such a process; one that ended and that nobody buried yet does not count."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    return True
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return not Path("/proc/self").exists()
+    return state != "Z"
+
+
+def until(happened: Callable[[], bool]) -> None:
+    """Waits for a condition, and fails when it does not come."""
+    ends_at = monotonic() + LONG_S
+    while not happened():
+        assert monotonic() < ends_at
+        sleep(0.01)
 
 
 def test_a_source_speaks_under_its_own_name_only(start: Start) -> None:
@@ -110,15 +125,14 @@ def test_an_adapter_that_never_answers_is_late_unacknowledged_and_replaced(start
 
 
 def test_an_adapter_that_stops_when_cancelled_is_used_again(start: Start) -> None:
-    supervisor = start("stops-when-cancelled")
+    supervisor = start("stops-when-cancelled", patience=LONG_GRACE)
     pid = pid_of(supervisor)
     assert late(supervisor).acknowledged
     assert pid_of(supervisor) == pid
 
 
 def test_an_answer_within_the_grace_is_a_sign_of_life_and_no_success(start: Start) -> None:
-    patience = Patience(handshake_s=LONG_S, cancel_grace_s=LONG_S, shutdown_s=0.3, terminate_s=0.3)
-    supervisor = start("late-within-grace", patience=patience)
+    supervisor = start("late-within-grace", patience=LONG_GRACE)
     warm(supervisor)
     error = late(supervisor, 0.1)
     assert error.acknowledged
@@ -200,9 +214,15 @@ def test_a_second_answer_to_one_request_is_nobodys(start: Start) -> None:
 @pytest.mark.parametrize("how", ["two-on-one-line", "result-and-error", "reformatted-id", "quoted-id"])
 def test_an_answer_that_is_no_message_or_has_another_id_is_no_answer(start: Start, how: str) -> None:
     supervisor = start(how)
-    warm(supervisor)
-    late(supervisor)
-    assert supervisor.status("src").diagnostics.violations == 1
+    token = CancelToken()
+    with ThreadPoolExecutor(1) as pool:
+        searching = pool.submit(search, supervisor, LONG_S, token)
+        until(lambda: supervisor.status("src").diagnostics.violations == 1)
+        assert not searching.done()
+        token.cancel()
+        error = searching.exception(LONG_S)
+    assert isinstance(error, CallTimeout)
+    assert error.cause == "cancelled"
 
 
 def test_unknown_keys_break_the_contract(start: Start) -> None:
@@ -221,7 +241,7 @@ def test_an_adapter_that_exits_mid_call_closes_every_call(start: Start, how: str
     with ThreadPoolExecutor(8) as pool:
         errors = [each.exception(LONG_S) for each in [pool.submit(search, supervisor) for _ in range(8)]]
     assert {type(error) for error in errors} <= {ClientClosed, AdapterFailed}
-    assert isinstance(errors[0], ClientClosed)
+    assert any(isinstance(error, ClientClosed) for error in errors)
     assert "gone" in supervisor.status("src").last_error or "times" in supervisor.status("src").last_error
 
 
@@ -342,7 +362,7 @@ def test_sixty_four_searches_at_once_each_get_their_answer(start: Start) -> None
 
 
 def test_our_own_adapter_acknowledges_a_cancel(start: Start) -> None:
-    supervisor = start(command=scripted(), patience=Patience(handshake_s=LONG_S, cancel_grace_s=LONG_S))
+    supervisor = start(command=scripted(), patience=LONG_GRACE)
     warm(supervisor)
     with pytest.raises(CallTimeout) as caught:
         supervisor.search("src", params(LONG_S, "wait 600"), cancel=_cancelled())
@@ -359,9 +379,7 @@ def test_a_killed_adapter_is_started_again(start: Start) -> None:
     supervisor = start()
     pid = pid_of(supervisor)
     os.kill(pid, signal.SIGKILL)
-    ends_at = monotonic() + LONG_S
-    while supervisor.status("src").is_running and monotonic() < ends_at:
-        pass
+    until(lambda: not supervisor.status("src").is_running)
     assert search(supervisor).outcome == "success"
     assert pid_of(supervisor) != pid
     assert supervisor.status("src").starts == 2
@@ -375,7 +393,5 @@ def test_what_an_adapter_started_goes_with_it(start: Start, how: str) -> None:
     if how.endswith("exits"):
         late(supervisor)  # its child keeps the stream open, so nobody hears that it is gone
     supervisor.close()
-    ends_at = monotonic() + LONG_S
-    while is_running(health.diagnostics["child"]) and monotonic() < ends_at:
-        pass
-    assert not is_running(health.diagnostics["child"])
+    child = health.diagnostics["child"]
+    until(lambda: not is_running(child))

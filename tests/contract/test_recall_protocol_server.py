@@ -204,7 +204,7 @@ def test_sixty_four_searches_at_once_each_get_their_answer(greeted: Wire) -> Non
 
 
 def test_shutdown_answers_and_lets_the_work_in_flight_finish(greeted: Wire) -> None:
-    greeted.search("deaf 0.3", '"work"')
+    greeted.search("linger", '"work"')
     greeted.ask("recall/shutdown", None, '"end"')
     assert [greeted.answer()["id"] for _ in range(2)] == ["end", "work"]
     assert greeted.line() == b""

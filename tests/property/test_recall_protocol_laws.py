@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import json
-from typing import Any
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import IO, Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gm_engine.recall_protocol import (
     Answer,
+    Client,
     Decoder,
     Encoder,
     FrameError,
@@ -20,12 +23,15 @@ from gm_engine.recall_protocol import (
     Request,
     SchemaSet,
     SchemaViolation,
+    SearchFilters,
+    SearchParams,
 )
 from gm_engine.recall_protocol.messages import encode_message, parse_message
 from gm_engine.resources import resource
 
 LIMIT = 2000
-fuzz = settings(max_examples=5 * settings().max_examples)  # 5,000 with the thorough profile
+EXAMPLES = settings().max_examples
+fuzz = settings(max_examples=EXAMPLES if EXAMPLES < 1000 else 5 * EXAMPLES)  # 5,000 with the thorough profile
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
@@ -143,6 +149,40 @@ def test_an_id_is_its_text_wherever_it_stands(raw: str, space: str, order: list[
     texts = {"jsonrpc": '"2.0"', "id": raw, "result": '{"id":5}'}
     line = "{" + ",".join(f'{space}"{name}"{space}:{space}{texts[name]}{space}' for name in order) + "}"
     assert parse_message(line.encode()) == Answer(RawId(raw), {"id": 5})
+
+
+def peer(requests: IO[bytes], answers: IO[bytes], order: list[int], lines: list[bytes]) -> None:
+    """Reads one request for each place in `order`, then answers them in that order with noise in between."""
+    decoder, encoder = Decoder(requests), Encoder(answers)
+    asked = [message for message in (decoder.read() for _ in order) if isinstance(message, Request)]
+    for place, line in zip(order, lines, strict=True):
+        params = asked[place].params
+        assert isinstance(params, dict)
+        answers.write(line + b"\n")
+        result = {"candidates": [], "outcome": "success", "diagnostics": {"query": params["query"]}}
+        for _ in range(1 + len(line) % 2):  # some are answered twice
+            encoder.write(Answer(asked[place].id, result))
+    answers.close()
+    requests.close()
+
+
+@given(st.permutations(range(6)), st.lists(noise.filter(lambda line: len(line) < LIMIT), min_size=6, max_size=6))
+def test_every_call_gets_its_own_answer(order: list[int], lines: list[bytes]) -> None:
+    (their_in, our_out), (our_in, their_out) = os.pipe(), os.pipe()
+    client = Client(os.fdopen(our_in, "rb"), os.fdopen(our_out, "wb"))
+
+    def ask(query: str) -> object:
+        diagnostics = client.search(SearchParams(query, SearchFilters(), 1, 250_000_000_000 * 10**9)).diagnostics
+        return diagnostics and diagnostics["query"]
+
+    queries = [f"query {number}" for number in range(6)]
+    with ThreadPoolExecutor(7) as pool:
+        answering = pool.submit(peer, os.fdopen(their_in, "rb"), os.fdopen(their_out, "wb"), order, lines)
+        assert list(pool.map(ask, queries)) == queries
+        answering.result()
+    client.close()
+    twice = sum(len(line) % 2 for line in lines)
+    assert client.diagnostics.report().violations <= twice + len(lines)
 
 
 WORDS = ["", "success", "skipped", "partial", "s:l", "2026-06-01T10:00:00Z", "2026-06-01T10:00:00", "fact", "lexical"]

@@ -95,7 +95,7 @@ ON_SEARCH: dict[str, Callable[[object], None]] = {
     "stops-when-cancelled": lambda _: None,
     "ignores-sigterm": lambda _: None,
     "late-within-grace": lambda identity: late(identity, 0.3),
-    "late-after-grace": lambda identity: late(identity, 1.0),
+    "late-after-grace": lambda identity: late(identity, 20.0),
     "stops-reading": stop_reading,
     "floods-stderr": flood_stderr,
     "long-line": before(b'{"jsonrpc":"2.0","id":1,"result":"' + b"x" * (9 * 2**20) + b'"}\n'),

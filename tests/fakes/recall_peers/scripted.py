@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
+from threading import Event
 from typing import Any, cast
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
@@ -30,6 +31,9 @@ from gm_engine.recall_protocol import (
 class Scripted:
     """Does what it is asked for, right or wrong."""
 
+    def __init__(self) -> None:
+        self._ending = Event()
+
     def initialize(self, params: InitializeParams, context: RequestContext) -> Manifest:
         print("a library says hello")
         return Manifest(
@@ -51,6 +55,9 @@ class Scripted:
             case "wait":
                 context.wait(float(rest))
                 context.check()
+            case "linger":
+                self._ending.wait()
+                time.sleep(0.3)
             case "deaf":
                 time.sleep(float(rest))
             case "fail":
@@ -80,6 +87,7 @@ class Scripted:
 
     def shutdown(self) -> None:
         print("asked to end", file=sys.stderr, flush=True)
+        self._ending.set()
 
 
 if __name__ == "__main__":
