@@ -42,31 +42,7 @@ def shell_specs(deeds: Deeds) -> tuple[ActionSpec, ...]:
     """The window's own actions, in menu order."""
     is_open = deeds.store_is_open
     return (
-        ActionSpec("store.new", tr("New store…"), "plus", "Ctrl+Shift+N", always, deeds.new_store, "File"),
-        ActionSpec("store.open", tr("Open store…"), "folder-open", "Ctrl+O", always, deeds.open_store, "File"),
-        ActionSpec("store.demo", tr("Open the demo"), "sparkles", "", always, deeds.open_demo, "File"),
-        ActionSpec(
-            "store.import",
-            tr("Import…"),
-            "download",
-            "Ctrl+Shift+I",
-            deeds.can_write,
-            deeds.import_file,
-            "File",
-            "gray.db memories.json mem0 csv bring in",
-        ),
-        ActionSpec(
-            "store.import_folder",
-            tr("Import a folder of notes…"),
-            "folder-open",
-            "",
-            deeds.can_write,
-            deeds.import_folder,
-            "File",
-            "markdown obsidian basic-memory bring in",
-        ),
-        ActionSpec("store.close", tr("Close store"), "x", "", is_open, deeds.close_store, "File", "first run start"),
-        ActionSpec("window.close", tr("Quit"), "", "Ctrl+Q", always, deeds.close_window, "File", "exit close"),
+        *_file_specs(deeds),
         ActionSpec("step.undo", tr("Undo"), "undo", "Ctrl+Z", deeds.can_undo, deeds.undo, "Edit"),
         ActionSpec("step.redo", tr("Redo"), "redo", "Ctrl+Shift+Z", deeds.can_redo, deeds.redo, "Edit"),
         ActionSpec(
@@ -105,6 +81,38 @@ def shell_specs(deeds: Deeds) -> tuple[ActionSpec, ...]:
             "keys help",
         ),
         ActionSpec("log.show", tr("Show log file"), "file-text", "", always, deeds.show_log, "Help", "crash report"),
+    )
+
+
+def _file_specs(deeds: Deeds) -> tuple[ActionSpec, ...]:
+    """Ways into a store and out of it."""
+    is_open = deeds.store_is_open
+    return (
+        ActionSpec("store.new", tr("New store…"), "plus", "Ctrl+Shift+N", always, deeds.new_store, "File"),
+        ActionSpec("store.open", tr("Open store…"), "folder-open", "Ctrl+O", always, deeds.open_store, "File"),
+        ActionSpec("store.demo", tr("Open the demo"), "sparkles", "", always, deeds.open_demo, "File"),
+        ActionSpec(
+            "store.import",
+            tr("Import…"),
+            "download",
+            "Ctrl+Shift+I",
+            deeds.can_write,
+            deeds.import_file,
+            "File",
+            "gray.db memories.json mem0 csv bring in",
+        ),
+        ActionSpec(
+            "store.import_folder",
+            tr("Import a folder of notes…"),
+            "folder-open",
+            "",
+            deeds.can_write,
+            deeds.import_folder,
+            "File",
+            "markdown obsidian basic-memory bring in",
+        ),
+        ActionSpec("store.close", tr("Close store"), "x", "", is_open, deeds.close_store, "File", "first run start"),
+        ActionSpec("window.close", tr("Quit"), "", "Ctrl+Q", always, deeds.close_window, "File", "exit close"),
     )
 
 
