@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 
 from gm_engine.consolidation.inbox import BulkDecision, Inbox
-from gm_engine.errors import InvalidInput
+from gm_engine.errors import DiskFull, InvalidInput, StoreBusy
 from gm_engine.records import ACCESSES, Access, Client, ClientOrigin, Origin, Policy, Transport, WaitingClient
 from gm_engine.store import clients as rows
 from gm_engine.store import policies
@@ -95,8 +96,10 @@ class Clients:
         now = self._ledger.clock.now_ns()
         client_id = self._ledger.clock.new_id(now)
         name, version = printable_name(name) or "unnamed", printable_name(version)
-        with self._ledger.bookkeep() as connection:
-            rows.register_client(connection, Client(client_id, name, version, os.getpid(), transport, now, now, 0, 0))
+        client = Client(client_id, name, version, os.getpid(), transport, now, now, 0, 0)
+        # being listed is a courtesy: a busy or full disk must not keep a client out
+        with suppress(StoreBusy, DiskFull), self._ledger.bookkeep() as connection:
+            rows.register_client(connection, client)
         return ClientOrigin("mcp", client=name, client_version=version, session=f"{transport} {client_id}")
 
     def disconnect(self, origin: ClientOrigin) -> None:
