@@ -19,11 +19,35 @@ from tests.fakes.embedder import ScriptedEmbedder
 FOREIGN = [known.name for known in IMPORT_FORMATS if known.name != "graymatter"]
 SUFFIX = {"csv": ".csv", "jsonl": ".jsonl", "mcp-memory": ".jsonl", "markdown": ".md", "agent-instructions": ".md"}
 _words = st.sampled_from(
-    (
-        "memory results type entity relation name observations entityType from to text content memories facts summaries"
-        " learned project id created_at agent conversations_memory project_memories relations source target"
-        " relationship relationType"
-    ).split(" ")
+    [
+        "memory",
+        "results",
+        "type",
+        "entity",
+        "relation",
+        "name",
+        "observations",
+        "entityType",
+        "from",
+        "to",
+        "text",
+        "content",
+        "memories",
+        "facts",
+        "summaries",
+        "learned",
+        "project",
+        "id",
+        "created_at",
+        "agent",
+        "conversations_memory",
+        "project_memories",
+        "relations",
+        "source",
+        "target",
+        "relationship",
+        "relationType",
+    ]
 )
 _scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12) | _words
 _json = st.recursive(
