@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from gm_desktop import quick_start
+
 CHILD_FLAG = "--graymatter-child"  # gm_engine.vectors.child.FLAG
 SWITCH_INTERVAL_S = 0.001  # the GUI thread gets the interpreter back sooner while a lane computes
 
@@ -20,6 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         return child.run(given) if child.is_child(given) else 2
     options = _parser().parse_args(given)
+    quick_start.begin()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads wait for each other longer than one scan takes
     if options.screenshots is not None:
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -34,6 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     qt.setApplicationName("GrayMatter")
     qt.setDesktopFileName("graymatter-desktop")
     if options.screenshots is not None:
+        quick_start.end()
         from gm_desktop.screenshots import take_screenshots
 
         return take_screenshots(qt, options.screenshots, data_dir=options.data_dir, size=options.size)
@@ -43,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return self_test(qt, import_file=options.import_file)
     places = Places(options.preferences_dir or default_preferences_dir(), default_log_dir())
     app = App(qt, places=places, clock=SystemClock())
+    app.window.first_painted.connect(quick_start.end)
     app.window.show()
     app.start(options.data_dir, read_only=options.read_only, demo=options.demo)
     code = qt.exec()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from html import escape
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from markdown_it import MarkdownIt
 from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QFrame, QTextBrowser, QVBoxLayout, QWidget
@@ -16,6 +16,9 @@ from gm_desktop.i18n import tr
 from gm_desktop.plain_text import as_lines, excerpt
 from gm_desktop.theme import Theme
 from gm_desktop.widgets.basics import push_button
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 FIRST_MESSAGES = 60
 MESSAGE_CHARS = 8_000
@@ -57,7 +60,6 @@ class Conversation(QWidget):
         self._theme = theme
         self._messages: Sequence[ShownMessage] = ()
         self._shown = FIRST_MESSAGES
-        self._markdown = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table").disable(["image"])
         self.view = _ClosedDocument()
         self.view.setFrameShape(QFrame.Shape.NoFrame)
         self.view.setOpenLinks(False)
@@ -104,7 +106,7 @@ class Conversation(QWidget):
 
     def _html(self, message: ShownMessage) -> str:
         part = excerpt(message.content, MESSAGE_CHARS)
-        body = self._markdown.render(visible(as_lines(part.text)))
+        body = _markdown().render(visible(as_lines(part.text)))
         rest = ""
         if part.hidden:
             rest = f"<p class='rest'>{escape(tr('{count} more characters', count=number(part.hidden)))}</p>"
@@ -127,3 +129,10 @@ class Conversation(QWidget):
             f"a {{ color: {color('link').name()}; text-decoration: none; }}"
             f"blockquote {{ color: {color('text_muted').name()}; margin-left: 12px; }}"
         )
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # only who reads a conversation pays for it
+
+    return MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table").disable(["image"])

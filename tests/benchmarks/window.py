@@ -16,6 +16,10 @@ sys.path.insert(0, str(ROOT))
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the program does
 
+from gm_desktop import quick_start  # noqa: E402 — the project's root comes first
+
+quick_start.begin()  # as the program does
+
 from PySide6.QtCore import QEvent, QObject, QTimer  # noqa: E402 — the platform comes first
 from PySide6.QtWidgets import QAbstractItemView, QApplication  # noqa: E402
 
@@ -89,6 +93,7 @@ def main(mode: str, *paths: str) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         app = App(qt, places=Places(Path(scratch) / "preferences", Path(scratch) / "logs"), clock=SystemClock())
         app.window.resize(1280, 800)
+        app.window.first_painted.connect(quick_start.end)
         app.window.show()
         if mode == "paint":
             paint(qt, app, Path(paths[0]))
