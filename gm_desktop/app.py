@@ -25,6 +25,7 @@ from gm_desktop.paths import default_data_dir, holds_store
 from gm_desktop.preferences import Preferences
 from gm_desktop.settings_desk import Doors, SettingsDesk
 from gm_desktop.shell_actions import Deeds, page_specs, shell_specs
+from gm_desktop.sources_desk import SourcesDesk
 from gm_desktop.store_flow import StoreFlow
 from gm_desktop.store_opener import Opener, StoreOpener
 from gm_desktop.theme import Mode, Theme
@@ -149,6 +150,7 @@ class App(QObject):
         graph_verbs = GraphVerbs(self.host, self.undo, self.notices, self)
         self.graph = GraphViewModel(self.host, graph_verbs, self.notices, clock, self)
         self.glance = Glance(self.host, self.undo, self.notices, clock=clock, remembering=self.remembering, parent=self)
+        self.sources = SourcesDesk(self.host, self.undo, self.notices, preferences=self.places.preferences, parent=self)
         self.settings = SettingsDesk(
             self.host, self.undo, self.notices, clock=clock, preferences=self.preferences, flow=self.flow, parent=self
         )
@@ -203,7 +205,8 @@ class App(QObject):
         settings = self.settings.page(
             self.theme, Doors(self._set_theme, self.show_page, self.actions.run, self.actions.with_keys)
         )
-        return (memory, search, consolidate, graph, checkpoints, vault, *glances, settings)
+        sources = self.sources.page(self.theme)
+        return (memory, search, consolidate, graph, checkpoints, vault, *glances, sources, settings)
 
     def _reveal_fact(self, fact_id: str) -> None:
         self.show_page("memory")
@@ -254,17 +257,11 @@ class App(QObject):
         self.notices.shown.connect(self._on_notice)
         self.reporter.reported.connect(self._on_crash)
         self.undo.changed.connect(self._name_steps)
-        remembering, searching, checkpoints = self.remembering, self.searching, self.checkpoints
+        remembering, checkpoints = self.remembering, self.checkpoints
         for signal in (
             remembering.selection_changed,
             remembering.state_changed,
-            searching.selection_changed,
-            searching.state_changed,
-            searching.question_changed,
-            self.search_models.batch.selection_changed,
-            self.search_models.eye.changed,
-            self.search_models.lab.kept_changed,
-            self.search_models.lab.report_changed,
+            *self.search_models.signals(),
             checkpoints.state_changed,
             checkpoints.details_changed,
             *self.glance.signals(),
@@ -276,6 +273,7 @@ class App(QObject):
             self.graph.selection_changed,
             *self.vault.signals(),
             *self.settings.signals(),
+            *self.sources.signals(),
         ):
             signal.connect(self.actions.refresh_soon)
         window.page_wanted.connect(self.show_page)

@@ -102,6 +102,7 @@ class EngineHost(QObject):
         self._closing = Event()
         self._task_threads: list[Thread] = []
         self._reads, self._writes, self._index = _Lane("read"), _Lane("write"), _Lane("index")
+        self._asks = _Lane("ask")
         self._answered.connect(self._on_answered, Qt.ConnectionType.QueuedConnection)
         self._timer = QTimer(self)
         self._timer.setInterval(POLL_MS)
@@ -150,9 +151,9 @@ class EngineHost(QObject):
                 thread.join(JOIN_S)
             memory.close()
 
-        # read → index → write: each lane has finished with the store before the write lane closes it
-        self._reads.post(lambda: self._index.post(lambda: self._writes.post(lambda: self._guarded(close_last))))
-        self.store_closed.emit()
+        # read → index → ask → write: each lane has finished with the store before the write lane closes it
+        self.store_closed.emit()  # whoever asked other programs gives up on them
+        self._in_turn(lambda: self._writes.post(lambda: self._guarded(close_last)))
 
     def start_indexing(self) -> None:
         """Lets the index lane work from now on; called after the first paint, because it may load Chroma."""
@@ -165,10 +166,11 @@ class EngineHost(QObject):
         self._closing.set()
         self.tasks.cancel_all()
         self.close_store()
-        self._reads.post(lambda: self._index.post(lambda: self._writes.post(self._writes.stop)))
+        self._in_turn(lambda: self._writes.post(self._writes.stop))
+        self._in_turn(self._asks.stop)
         self._reads.post(lambda: self._index.post(self._index.stop))
         self._reads.stop()
-        for lane in (self._reads, self._index, self._writes):
+        for lane in (self._reads, self._index, self._asks, self._writes):
             lane.join(JOIN_S)
         for thread in self._task_threads:
             thread.join(JOIN_S)
@@ -190,6 +192,14 @@ class EngineHost(QObject):
             self._poll()
 
         return self._submit(self._writes, job, done, on_failed)
+
+    def ask(self, job: Callable[[Memory], T], on_done: Callable[[T], None], on_failed: Failed | None = None) -> Ticket:
+        """Runs `job` in the lane that waits for other programs, so that nobody else waits for them."""
+        return self._submit(self._asks, job, on_done, on_failed)
+
+    def end_asking(self, job: Callable[[], None]) -> None:
+        """Runs `job` in that lane, store or not: what it opened is closed there."""
+        self._asks.post(lambda: self._guarded(job))
 
     def run_task(
         self,
@@ -255,6 +265,10 @@ class EngineHost(QObject):
         return task
 
     # --- inside ------------------------------------------------------------------------------------------------
+
+    def _in_turn(self, last: Callable[[], None]) -> None:
+        """Runs `last` in the asking lane, once reading, indexing and asking have done what they were given."""
+        self._reads.post(lambda: self._index.post(lambda: self._asks.post(last)))
 
     def _submit(
         self, lane: _Lane, job: Callable[[Memory], T], on_done: Callable[[T], None], on_failed: Failed | None

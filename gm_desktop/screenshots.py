@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, QSize, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from gm_desktop.app import App, Places
+from gm_desktop.screenshot_sources import configure_sources
 from gm_desktop.theme import Mode
 from gm_engine.clock import SystemClock
 
@@ -92,6 +93,7 @@ class _Show(QObject):
         vault = self._scratch / "vault"
         vault.mkdir()
         app.publishing.choose(vault=str(vault))
+        configure_sources(self._scratch / "preferences" / "sources.toml", self._scratch / "sources")
         yield from self._pages("")
         app.window.palette_popup.open()
         yield from self._shoot("palette")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from PySide6.QtCore import SignalInstance
+
 from gm_desktop.actions import ActionSpec, always
 from gm_desktop.i18n import tr
 from gm_desktop.viewmodels.agent_eye import AgentEyeViewModel
@@ -27,6 +29,13 @@ class SearchModels:
     eye: AgentEyeViewModel
     why_not: WhyNotViewModel
     lab: LabViewModel
+
+    def signals(self) -> tuple[SignalInstance, ...]:
+        """What may change which actions are possible."""
+        search = self.search
+        asked = (search.selection_changed, search.state_changed, search.question_changed)
+        looked = (self.batch.selection_changed, self.eye.changed, self.lab.kept_changed, self.lab.report_changed)
+        return (*asked, *looked)
 
 
 @dataclass(frozen=True, slots=True)

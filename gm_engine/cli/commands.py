@@ -42,6 +42,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("gm_engine.cli.store:status", "The figures of the store."),
     "backup": ("gm_engine.cli.backups:backup", "Copy the store to a zip with checksums, now or by a schedule."),
     "restore-backup": ("gm_engine.cli.backups:restore_backup", "Check a backup and make a new store from it."),
+    "sources": ("gm_engine.cli.sources:sources", "Search memory and other sources together."),
+    "recall-adapter": ("gm_engine.cli.recall_adapter:recall_adapter", "Serve the store to a Recall core."),
     "doctor": ("gm_engine.cli.store:doctor", "Check that the store is sound."),
     "completion": ("gm_engine.cli.completion:completion", "Complete commands and options in a shell."),
 }

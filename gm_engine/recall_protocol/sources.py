@@ -10,8 +10,9 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotInTime
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from shutil import rmtree
 from time import monotonic
 from typing import Any
 
@@ -31,6 +32,7 @@ from gm_engine.recall_protocol.payloads import (
     Health,
     HealthParams,
     InitializeParams,
+    Json,
     Manifest,
     RefreshParams,
     SearchFilters,
@@ -303,6 +305,19 @@ class Sources:
     def manifest(self, source_id: str, *, cancel: CancelToken | None = None) -> Manifest:
         """What the adapter of a source can do; it is started when it does not run. Raises what `Supervisor` raises."""
         return self._supervisor.manifest(source_id, timeout_s=_HEALTH_S, cancel=cancel)
+
+    def probe(
+        self, command: str, args: Sequence[str] = (), *, location: str = "", settings: Json | None = None
+    ) -> Manifest:
+        """Starts a program that is not configured yet, greets it and ends it: what it would be as a source."""
+        config = new_source("tried", command, clock=self._clock, args=tuple(args), location=location)
+        spec = replace(self._spec(config), settings=settings or None)
+        supervisor = Supervisor([spec], clock=self._clock, patience=self._patience)
+        try:
+            return supervisor.manifest(config.id, timeout_s=_HEALTH_S)
+        finally:
+            supervisor.close()
+            rmtree(spec.workdir, ignore_errors=True)
 
     def restart(self, source_id: str) -> None:
         """Ends a source's process; the next question starts it anew."""

@@ -1,0 +1,209 @@
+"""Sources, their answers and their health in words and lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gm_desktop.formatting import number
+from gm_desktop.i18n import tr, tr_count
+from gm_desktop.models.line_list import Line
+
+if TYPE_CHECKING:
+    from gm_engine.recall_protocol.joint_answer import JointAnswer, JointHit, SourceOutcome
+    from gm_engine.recall_protocol.source_config import SourceConfig
+    from gm_engine.recall_protocol.sources import SourceHealth
+
+MEMORY = "memory"
+_REASONS = {
+    "timeout": "it did not answer in time",
+    "closed": "it ended in the middle",
+    "not_started": "its command cannot be started",
+    "handshake": "its greeting failed",
+    "restarts": "it was started too often lately",
+    "busy": "it is busy",
+    "cancelled": "the search was given up",
+    "partial": "it saw only a part",
+    "source_denied": "it refused",
+    "source_unavailable": "what it reads cannot be reached",
+    "as_of_unsupported": "it knows no past",
+    "deadline_exceeded": "it did not answer in time",
+    "record_type_mismatch": "it has no such records",
+    "filter_unsupported": "it cannot apply the filter",
+    "not_applicable": "it does not apply",
+    "recall_schema": "its answer breaks the protocol",
+    "recall_version": "it speaks another version",
+}
+_STATES = {
+    "healthy": ("Healthy", "success"),
+    "degraded": ("Degraded", "warning"),
+    "unavailable": ("Unavailable", "danger"),
+    "denied": ("Denied", "danger"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeChip:
+    """What became of one source in the last search: a word on a pill, and the whole sentence."""
+
+    source_id: str
+    text: str
+    tone: str
+    sentence: str
+
+
+def reason_words(reason: str) -> str:
+    """A stable reason as part of a sentence."""
+    if reason.startswith("same_store"):
+        return tr("it reads the same store as {names}", names=reason.partition(": ")[2])
+    return tr(_REASONS[reason]) if reason in _REASONS else reason.replace("_", " ")
+
+
+def source_line(source_id: str, config: SourceConfig | None, found: SourceHealth | None) -> Line:
+    """One line of the list of sources."""
+    name = _name(source_id)
+    if config is not None and not config.enabled:
+        return Line(source_id, name, config.command, tr("Off"))
+    if found is None:
+        return Line(source_id, name, tr("Not asked yet"))
+    display = "" if found.manifest is None else found.manifest.display_name
+    if found.health is None or found.error:
+        return Line(source_id, name, _sentence(reason_words(found.error)), tr("Failed"), "danger")
+    word, tone = _STATES[found.health.status]
+    coverage = {
+        "complete": tr("complete"),
+        "partial": tr("seen in part"),
+        "unknown": tr("coverage unknown"),
+    }[found.health.coverage]
+    note = f"{display}  ·  {coverage}" if display and source_id != MEMORY else coverage
+    return Line(source_id, name, note, tr(word), tone)
+
+
+def _name(source_id: str) -> str:
+    return tr("Memory") if source_id == MEMORY else source_id
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def chips(answer: JointAnswer) -> tuple[OutcomeChip, ...]:
+    """One chip per source, in order."""
+    return tuple(_chip(outcome) for outcome in answer.outcomes)
+
+
+def _chip(outcome: SourceOutcome) -> OutcomeChip:
+    name = _name(outcome.source_id)
+    why = reason_words(outcome.reason) if outcome.reason else ""
+    hits = tr_count("{count} hit", "{count} hits", outcome.found)
+    match outcome.state:
+        case "answered":
+            word, tone = hits, "live"
+        case "degraded":
+            word, tone = tr("{hits}, in part", hits=hits), "unverified"
+        case "abstained":
+            word, tone = tr("abstained"), "retired"
+        case "failed":
+            word, tone = tr("failed"), "danger"
+    dropped = tr_count("{count} above its ceiling", "{count} above its ceiling", outcome.dropped)
+    took = tr("{ms} ms", ms=number(round(outcome.took_s * 1000)))
+    parts = [why, dropped if outcome.dropped else "", took]
+    return OutcomeChip(
+        outcome.source_id, f"{name}: {word}", tone, f"{name}: {'; '.join(part for part in (word, *parts) if part)}"
+    )
+
+
+def verdict(answer: JointAnswer) -> str:
+    """The sentence above the hits."""
+    failed = [_name(each.source_id) for each in answer.outcomes if each.state == "failed"]
+    partly = [_name(each.source_id) for each in answer.outcomes if each.state == "degraded"]
+    if answer.found_nothing:
+        return tr("Nothing found: every source has looked.")
+    parts = [tr_count("{count} hit", "{count} hits", len(answer.hits)) if answer.hits else tr("No hits")]
+    if failed:
+        parts.append(tr("no answer from {names}", names=", ".join(failed)))
+    if partly:
+        parts.append(tr("only a part of {names} was seen", names=", ".join(partly)))
+    if not answer.hits and not failed and not partly:
+        parts.append(tr("but not every source has looked"))
+    return "; ".join(parts) + "."
+
+
+def hit_line(hit: JointHit) -> Line:
+    """One hit of a joint answer."""
+    candidate = hit.candidate
+    where = _name(hit.source_id)
+    excerpt = candidate.excerpt if candidate.excerpt != candidate.title else ""
+    also = tr("also in {names}", names=", ".join(each.partition(":")[0] for each in hit.also_in)) if hit.also_in else ""
+    note = "  ·  ".join(part for part in (candidate.record_type, also, excerpt) if part)
+    return Line(candidate.locator, candidate.title, note, where)
+
+
+def details(config: SourceConfig | None, found: SourceHealth | None) -> tuple[tuple[str, str, str], ...]:
+    """What is known about a source, as (name, value, hover) rows."""
+    rows: list[tuple[str, str]] = []
+    if found is not None:
+        rows += [*_health(found), *_manifest(found), *_process(found)]
+    if config is not None:
+        rows.append((tr("Command"), " ".join((config.command, *config.args))))
+        if config.location:
+            rows.append((tr("Location"), config.location))
+        rows.append((tr("Ceiling"), config.ceiling))
+        rows.append((tr("Prior"), f"{config.prior:g}"))
+        rows.append((tr("Waits"), tr("{seconds} s for an answer", seconds=f"{config.deadline_s:g}")))
+    return tuple((name, value, "") for name, value in rows)
+
+
+def _health(found: SourceHealth) -> list[tuple[str, str]]:
+    rows = [(tr("Last error"), _sentence(reason_words(found.error)))] if found.error else []
+    health = found.health
+    if health is None:
+        return rows
+    rows += [(tr("State"), tr(_STATES[health.status][0])), (tr("Coverage"), health.coverage), *_counts(found)]
+    gaps = [f"{name.replace('_', ' ')}: {value}" for name, value in (health.diagnostics or {}).items() if _tells(name)]
+    return [*rows, *((tr("Note"), gap) for gap in gaps)]
+
+
+def _manifest(found: SourceHealth) -> list[tuple[str, str]]:
+    manifest = found.manifest
+    if manifest is None:
+        return []
+    return [
+        (tr("Adapter"), f"{manifest.display_name} ({manifest.adapter_id})"),
+        (tr("Protocol"), tr("version {number}", number=manifest.protocol_version)),
+        (tr("Records"), ", ".join(manifest.record_types)),
+        (tr("Searches"), ", ".join(manifest.query_modes)),
+        (tr("Past"), manifest.as_of_support),
+        (tr("Sensitivity"), manifest.sensitivity),
+    ]
+
+
+def _tells(name: str) -> bool:
+    return name != "store_identity"
+
+
+def _counts(found: SourceHealth) -> list[tuple[str, str]]:
+    health = found.health
+    if health is None or health.record_count is None:
+        return []
+    rows = [(tr("Holds"), number(health.record_count))]
+    if health.indexed_count is not None and health.indexed_count != health.record_count:
+        rows.append((tr("Indexed"), number(health.indexed_count)))
+    if health.failed_count:
+        rows.append((tr("Unreadable"), number(health.failed_count)))
+    return rows
+
+
+def _process(found: SourceHealth) -> list[tuple[str, str]]:
+    status = found.status
+    if status is None:
+        return []
+    rows = []
+    if status.cold_start_ns is not None:
+        rows.append((tr("Cold start"), tr("{ms} ms", ms=number(status.cold_start_ns // 1_000_000))))
+    rows.append((tr("Started"), tr_count("{count} time", "{count} times", status.starts)))
+    if status.last_error and not found.error:
+        rows.append((tr("Last error"), status.last_error))
+    if status.diagnostics.violations:
+        rows.append((tr("Violations"), f"{number(status.diagnostics.violations)}: {status.diagnostics.last_violation}"))
+    return rows

@@ -1,0 +1,285 @@
+"""The Sources page: who is asked, how each answered, a hit opened and kept, sources added and removed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from gm_desktop.engine_host import EngineHost
+from gm_desktop.notices import Notice, Notices
+from gm_desktop.sources_desk import source_places
+from gm_desktop.theme import Theme
+from gm_desktop.undo_controller import UndoController
+from gm_desktop.viewmodels.source_settings import fields_of, settings_from
+from gm_desktop.viewmodels.sources import Greeting, Places, SourceDraft, SourcesViewModel
+from gm_desktop.views.sources import SOURCE, SourcesPage
+from gm_engine import Memory, SourceRef
+from gm_engine.recall_protocol.adapter_settings import SETTINGS_SCHEMA
+from gm_engine.recall_protocol.source_config import SourceConfig, SourcesFile
+from tests.fakes.command_line import ROOT
+from tests.fakes.other_source import MANIFEST
+
+OTHER = str(ROOT / "tests" / "fakes" / "other_source.py")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> SourcesFile:
+    return SourcesFile(tmp_path / "config" / "sources.toml")
+
+
+@pytest.fixture
+def viewmodel(
+    open_host: EngineHost, undo: UndoController, notices: Notices, file: SourcesFile, tmp_path: Path, qtbot: QtBot
+) -> Iterator[SourcesViewModel]:
+    remembered: list[object] = []
+    open_host.write(lambda memory: memory.remember("ops", "Rollbacks take five minutes."), remembered.append)
+    qtbot.waitUntil(lambda: bool(remembered))
+    made = SourcesViewModel(open_host, undo, notices, Places(file.path, tmp_path / "state"))
+    made._on_opened()
+    qtbot.waitUntil(lambda: made.agents == ("ops",))
+    yield made
+    open_host.close_store()
+    made.deleteLater()
+
+
+@pytest.fixture
+def page(viewmodel: SourcesViewModel, theme: Theme, qtbot: QtBot) -> SourcesPage:
+    made = SourcesPage(viewmodel, theme)
+    qtbot.addWidget(made)
+    made.resize(1000, 700)
+    made.show()
+    return made
+
+
+def configure(file: SourcesFile, *modes: str, deadline_s: float = 20.0) -> None:
+    for number, mode in enumerate(modes):
+        file.add(SourceConfig(f"uid-{number}", mode, sys.executable, (OTHER, mode), deadline_s=deadline_s))
+
+
+def settled(qtbot: QtBot, viewmodel: SourcesViewModel) -> None:
+    qtbot.waitUntil(lambda: not viewmodel.is_waiting)
+
+
+def test_each_source_says_how_it_is(page: SourcesPage, file: SourcesFile, qtbot: QtBot) -> None:
+    configure(file, "notes", "partial")
+    file.add(SourceConfig("uid-9", "absent", "no-such-program-anywhere"))
+    page.activate()
+    settled(qtbot, page.viewmodel)
+    assert [(line.key, line.mark, line.tone) for line in page.viewmodel.lines.lines] == [
+        ("memory", "Degraded", "warning"),  # its fact has no vector yet
+        ("notes", "Healthy", "success"),
+        ("partial", "Degraded", "warning"),
+        ("absent", "Failed", "danger"),
+    ]
+    assert page.viewmodel.lines.lines[3].note == "Its command cannot be started"
+    page._on_chosen("partial")
+    rows = {name: value for name, value, _ in page.viewmodel.details}
+    assert (rows["Coverage"], rows["Adapter"], rows["Protocol"]) == (
+        "partial",
+        "Notes for tests (test-notes)",
+        "version 1",
+    )
+    assert {"Cold start", "Started", "Command", "Ceiling", "Prior", "Waits"} <= set(rows)
+    assert page.source.said.toPlainText() == "reading notes in mode partial"
+    assert page.tabs.currentIndex() == SOURCE
+    assert page.source.remove.isVisible()
+
+
+def test_one_question_shows_hits_in_one_order_and_a_chip_for_everybody(
+    page: SourcesPage, file: SourcesFile, qtbot: QtBot
+) -> None:
+    configure(file, "notes", "broken")
+    page.search.query.setText("rollback")
+    QTest.keyClick(page.search.query, Qt.Key.Key_Return)
+    assert page.search.verdict.text() == "Asking…"
+    settled(qtbot, page.viewmodel)
+    assert [chip.text for chip in page.viewmodel.chips] == ["Memory: 1 hit, in part", "notes: 2 hits", "broken: failed"]
+    assert "it ended in the middle" in page.viewmodel.chips[2].sentence
+    assert [line.mark for line in page.viewmodel.hits.lines] == ["Memory", "notes", "notes"]
+    assert page.search.verdict.text() == "3 hits; no answer from broken; only a part of Memory was seen."
+
+
+def test_nothing_found_is_only_said_when_all_have_looked(
+    viewmodel: SourcesViewModel, page: SourcesPage, file: SourcesFile, qtbot: QtBot
+) -> None:
+    configure(file, "nothing", "denied")
+    done: list[bool] = []
+
+    def prepare(memory: Memory) -> bool:
+        memory.retire("ops", memory.resolve("ops", "Rollbacks take five minutes."))
+        return True
+
+    viewmodel._host.write(prepare, done.append)
+    qtbot.waitUntil(lambda: bool(done))
+    viewmodel.search("zeppelin")
+    settled(qtbot, viewmodel)
+    assert viewmodel.verdict == "No hits; no answer from denied."
+    viewmodel._host.ask(lambda memory: viewmodel._opened_sources(memory).remove("denied"), lambda _: None)
+    viewmodel.search("zeppelin")
+    settled(qtbot, viewmodel)
+    assert viewmodel.verdict == "Nothing found: every source has looked."
+
+
+def test_a_hit_is_opened_and_kept(
+    page: SourcesPage, file: SourcesFile, open_host: EngineHost, told: list[Notice], qtbot: QtBot
+) -> None:
+    configure(file, "notes")
+    page.viewmodel.search("rollback")
+    settled(qtbot, page.viewmodel)
+    page.viewmodel.select_hit("notes:note/n2")
+    settled(qtbot, page.viewmodel)
+    assert page.search.content.text == "The lease of the harbour office was signed in 2024."
+    assert page.search.keep.isEnabled()
+    page.search.keep_hit()
+    qtbot.waitUntil(lambda: bool(told))
+    assert told[-1].text == "Kept for ops."
+    kept: list[tuple[SourceRef, ...]] = []
+
+    def sources_of(memory: Memory) -> tuple[SourceRef, ...]:
+        (fact_id,) = memory.resolve("ops", "The lease of the harbour office was signed in 2024.")
+        return memory.get(fact_id).origin.sources
+
+    open_host.read(sources_of, kept.append)
+    qtbot.waitUntil(lambda: bool(kept))
+    assert kept == [(SourceRef("locator", "notes:note/n2"),)]
+    memory_hit = next(line.key for line in page.viewmodel.hits.lines if line.key.startswith("memory:"))
+    page.viewmodel.select_hit(memory_hit)
+    settled(qtbot, page.viewmodel)
+    assert page.search.content.text
+    assert not page.search.keep.isEnabled()
+
+
+def test_what_cannot_be_opened_says_why(page: SourcesPage, file: SourcesFile, qtbot: QtBot) -> None:
+    configure(file, "notes")
+    page.viewmodel.select_hit("notes:note/n9")
+    settled(qtbot, page.viewmodel)
+    assert page.viewmodel.provenance == "gone"
+    assert not page.search.keep.isEnabled()
+
+
+def test_a_search_is_not_held_up_by_a_look_that_hangs(page: SourcesPage, file: SourcesFile, qtbot: QtBot) -> None:
+    configure(file, "slow", deadline_s=0.3)
+    page.viewmodel.look()
+    page.viewmodel.search("rollback")
+    settled(qtbot, page.viewmodel)
+    assert [chip.text for chip in page.viewmodel.chips][1] == "slow: failed"
+    qtbot.waitUntil(lambda: len(page.viewmodel.lines.lines) == 2)
+
+
+def test_a_source_is_tried_and_added_with_its_own_settings(page: SourcesPage, file: SourcesFile, qtbot: QtBot) -> None:
+    page.open_dialog()
+    dialog = page.dialog
+    assert dialog is not None
+    assert not dialog.save.isEnabled()
+    dialog.name.setText("notes")
+    dialog.command.setText(sys.executable)
+    dialog.arguments.setText(f"'{OTHER}' notes")
+    with qtbot.waitSignal(page.viewmodel.greeted):
+        dialog.try_out.click()
+    assert dialog.said.text() == "Notes for tests answers; protocol 1; it has note."
+    assert [*dialog.settings] == ["folder", "depth", "archived", "order", "tags"]
+    for name, text in (("folder", "here"), ("depth", "zero"), ("tags", "a, b")):
+        field = dialog.settings[name]
+        field.setText(text)  # type: ignore[union-attr]
+    dialog.save.click()
+    assert dialog.said.text() == "Depth is not understood: zero"
+    dialog.settings["depth"].setText("2")  # type: ignore[union-attr]
+    dialog.save.click()
+    qtbot.waitUntil(lambda: page.viewmodel.selected_source == "notes" and not page.viewmodel.is_waiting)
+    (made,) = file.load()
+    assert made.settings == {"folder": "here", "depth": 2, "tags": ["a", "b"]}
+    assert (made.command, made.args) == (sys.executable, (OTHER, "notes"))
+    page.viewmodel.remove()
+    qtbot.waitUntil(lambda: page.viewmodel.selected_source == "memory")
+    assert file.load() == ()
+    settled(qtbot, page.viewmodel)
+
+
+def test_a_program_that_is_no_adapter_is_told_in_the_dialog(page: SourcesPage, qtbot: QtBot) -> None:
+    page.open_dialog()
+    dialog = page.dialog
+    assert dialog is not None
+    dialog.command.setText("no-such-program-anywhere")
+    with qtbot.waitSignal(page.viewmodel.greeted):
+        dialog.try_out.click()
+    assert "cannot be started" in dialog.said.text()
+    assert dialog.settings == {}
+    dialog.arguments.setText("'open")
+    assert dialog.draft() is None
+    dialog.reject()
+
+
+def test_a_wrong_file_is_said_where_the_list_is(page: SourcesPage, file: SourcesFile, qtbot: QtBot) -> None:
+    file.path.parent.mkdir()
+    file.path.write_text("[[source]]\n", encoding="utf-8")
+    file.path.chmod(0o600)
+    page.viewmodel.look()
+    settled(qtbot, page.viewmodel)
+    assert "has no uid" in page.failure.text()
+    assert page.failure.isVisible()
+
+
+def test_closing_the_store_ends_what_is_asked(
+    page: SourcesPage, file: SourcesFile, open_host: EngineHost, qtbot: QtBot
+) -> None:
+    configure(file, "slow")
+    page.viewmodel.search("rollback")
+    open_host.close_store()
+    assert (page.viewmodel.chips, page.viewmodel.hits.lines, page.viewmodel.is_waiting) == ((), (), False)
+    qtbot.waitUntil(lambda: page.viewmodel._sources is None)
+
+
+# Forms ----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_schema_becomes_fields_and_fields_become_settings() -> None:
+    fields = fields_of(MANIFEST["settings_schema"], {"depth": 4, "tags": ["x", "y"]})
+    assert [(field.name, field.kind, field.value) for field in fields] == [
+        ("folder", "text", ""),
+        ("depth", "whole", "4"),
+        ("archived", "switch", ""),
+        ("order", "choice", ""),
+        ("tags", "several", "x, y"),
+    ]
+    assert fields[1].hint == "From 1 to 9. Without it: 3."
+    filled = {"folder": " a ", "depth": "7", "archived": "true", "order": "oldest", "tags": "p, ,q"}
+    assert settings_from(fields, filled) == (
+        {"folder": "a", "depth": 7, "archived": True, "order": "oldest", "tags": ["p", "q"]},
+        "",
+    )
+    assert fields_of(None) == ()
+    assert fields_of({"properties": 3}) == ()
+
+
+def test_our_own_settings_make_a_form_too() -> None:
+    kinds = {field.name: field.kind for field in fields_of(SETTINGS_SCHEMA)}
+    assert kinds == {
+        "agents": "several",
+        "include_shared": "switch",
+        "sensitivity": "choice",
+        "min_confidence": "choice",
+        "confidence_weight": "number",
+        "top_k_cap": "whole",
+    }
+
+
+def test_a_needed_setting_and_a_strange_one() -> None:
+    fields = fields_of({"properties": {"key": {"type": "string"}, "map": {"type": "object"}}, "required": ["key"]})
+    assert settings_from(fields, {"map": "{}"}) == ({}, "Key is needed.")
+    assert settings_from(fields, {"key": "k", "map": '{"a": 1}'}) == ({"key": "k", "map": {"a": 1}}, "")
+    assert settings_from(fields, {"key": "k", "map": "{"})[1] == "Map is not understood: {"
+
+
+def test_the_file_stands_beside_the_preferences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GRAYMATTER_SOURCES", raising=False)
+    assert source_places(tmp_path) == Places(tmp_path / "sources.toml", tmp_path / "sources")
+    monkeypatch.setenv("GRAYMATTER_SOURCES", str(tmp_path / "other.toml"))
+    assert source_places(tmp_path).file == tmp_path / "other.toml"
+    assert Greeting("x") == Greeting("x", (), False)
+    assert SourceDraft().settings == {}
