@@ -171,8 +171,9 @@ def guarded(service: Service, address: Address, token: str | None) -> ASGIApp:
             await _say(send, 408, {"error": "The request took too long."})
         else:
             await app(scope, body, send)
-            if scope["method"] == "DELETE":
-                await asyncio.to_thread(service.forget_session, _header(scope, SESSION_HEADER) or "")
+            session = _header(scope, SESSION_HEADER)
+            if scope["method"] == "DELETE" and session:
+                await asyncio.to_thread(service.forget_session, session)
 
     return answer
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gm_engine.memory import Memory
 
 SILENT_S = 600.0
+MOST_KNOWN = 2_000
 _CLOSING_S = 5.0
 _log = logging.getLogger(__name__)
 
@@ -117,6 +118,8 @@ class Service:
         memory = self.memory()
         with self._opening:
             if peer not in self._known:
+                if len(self._known) >= MOST_KNOWN:  # a client may call itself something else each time
+                    memory.clients.disconnect(_origin(self._known.pop(next(iter(self._known)))))
                 origin = memory.clients.connect(peer.name, peer.version, self.transport)
                 self._known[peer] = _Known(Caller(memory.acting_as(origin), origin), monotonic())
             return self._known[peer]
@@ -126,11 +129,13 @@ class Service:
         memory = self._memory
         if memory is None:
             return
+        with self._opening:
+            everybody = list(self._known.items())
         with self._changed:
-            calls = {k.caller.origin: (k.reads, k.writes) for k in self._known.values() if k.reads or k.writes}
-            for known in self._known.values():
+            calls = {k.caller.origin: (k.reads, k.writes) for _, k in everybody if k.reads or k.writes}
+            for _, known in everybody:
                 known.reads = known.writes = 0
-            silent = [peer for peer, known in self._known.items() if monotonic() - known.heard > SILENT_S]
+            silent = [peer for peer, known in everybody if monotonic() - known.heard > SILENT_S]
         try:
             if calls:
                 memory.clients.count(calls)

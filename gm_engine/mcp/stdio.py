@@ -22,6 +22,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, BinaryIO
 
 from gm_engine.config import Config
+from gm_engine.errors import InvalidInput
 
 if TYPE_CHECKING:
     from anyio import CancelScope
@@ -41,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 
 def serve_stdio(data_dir: Path, *, config: Config) -> None:
-    """Serves until standard input ends or the client stops reading for good."""
+    """Serves until standard input ends or the client is gone."""
     frames_in, frames_out = _take_streams()
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     gc.disable()  # a thousand protocol classes are about to be made; none of them is garbage
@@ -56,7 +57,10 @@ def serve_stdio(data_dir: Path, *, config: Config) -> None:
 
 def _take_streams() -> tuple[BinaryIO, BinaryIO]:
     """The descriptors of the frames; what others know as standard input is empty and as output standard error."""
-    frames_in, frames_out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
+    try:
+        frames_in, frames_out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
+    except OSError as error:
+        raise InvalidInput("A client must hold standard input and output; use --http without one.") from error
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)

@@ -1,7 +1,7 @@
 """What an agent gets for a search: the structured payload and the text beside it, which says the same.
 
 The MCP server sends exactly this, and the desktop shows it. Shapes as in the wire contract: a search, an explained
-search, a batch. How much could be searched is said in the text alone.
+search, a batch. How much could be searched is said in the text alone, which puts what was found between marks, as data.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from gm_engine.clock import format_ns
 from gm_engine.ranking.batch import BatchResult, merged_facts
+from gm_engine.ranking.fence import fenced
 from gm_engine.ranking.receipts import receipt_payload
 from gm_engine.records import (
     Coverage,
@@ -143,7 +144,8 @@ def _finished(
         lines.append(_policy(retrieval))
     if coverage is not None:
         lines.append(coverage_sentence(coverage))
-    return AgentAnswer(payload, "\n".join(lines))
+    text = "\n".join(lines)
+    return AgentAnswer(payload, fenced(text) if payload["count"] else text)
 
 
 def _heading(count: int, agent_id: str, query: str) -> str:

@@ -14,10 +14,10 @@ from jsonschema import Draft202012Validator
 
 from gm_engine import BlockedValue, Config, FactQuery, Memory
 from gm_engine.errors import StoreDamaged
-from gm_engine.mcp.answers import DATA_NOTE, fenced
 from gm_engine.mcp.schemas import TOOLS, definitions
 from gm_engine.mcp.service import Peer, Service
 from gm_engine.mcp.tools import Call, Caller, run_tool
+from gm_engine.ranking.fence import DATA_NOTE, fenced
 from tests.fakes.clock import FrozenClock
 from tests.fakes.embedder import ScriptedEmbedder
 from tests.fakes.mcp_calls import _validator
