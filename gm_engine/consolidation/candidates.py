@@ -112,6 +112,8 @@ def _framed_pairs(readings: Sequence[Reading]) -> Steps[tuple[NDArray[np.int64],
     frames: dict[int, list[int]] = defaultdict(list)
     wholes: dict[int, list[int]] = defaultdict(list)
     for n, reading in enumerate(readings):
+        if n % _FRAMES_AT_ONCE == 0:
+            yield n, len(readings), "comparing wordings"
         if reading.tokens:
             frames[reading.frame].append(n)
             wholes[reading.whole].append(n)

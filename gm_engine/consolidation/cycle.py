@@ -39,6 +39,7 @@ HELD_BACK_SHARE = 0.5
 """A prune that would take a larger share of a namespace's live facts waits in the inbox: its report comes first."""
 
 _CHUNK = 500
+_PAGE = 2000
 _SUMMARY_CHARS = 24_000
 _SUMMARY_FACTS = 100
 Summarise = Callable[[dict[str, str]], SummaryDraft]
@@ -82,25 +83,23 @@ class Cycle:
     def steps(self) -> Steps[CycleReport]:
         """Runs the cycle. Raises what the ledger raises; a failing language model is an error in the report."""
         plan = self._plan
-        weights = self._retentions()
-        yield 0, None, "fading"
+        weights = yield from self._retentions()
         decayed_count = yield from self._decay(weights)
         seq = self._ledger.last_seq()
         with self._ledger.read() as connection:
             since = rows.consolidated_seq(connection, plan.agent_id) if plan.automatic else 0
-            facts = rows.live_facts(connection, plan.agent_id)
             decisions = Dismissals(dismissed(connection, plan.agent_id))
-        yield 0, len(facts), "reading texts"
-        if self._vectors is not None:
-            with self._ledger.read() as connection:
-                self._vectors.refresh(connection)
-        yield 0, len(facts), "reading texts"
+        facts = yield from self._facts()
+        yield from self._refresh_vectors()
         gone = self._faded(weights, decisions)
+        yield 0, len(facts), "reading texts"
         leaving = frozenset(gone.leaving)
         staying = [fact for fact in facts if fact.id not in leaving]
         found, series = yield from self._find(staying, decisions, since)
+        yield 0, None, "comparing facts"
         found += self._summary(staying, decisions)
         found += self._prune_proposal(gone.held_back)
+        yield 0, None, "comparing facts"
         new, known, changed = self._sort_out(found, partly=since > 0)
         report = CycleReport(
             agent_id=plan.agent_id,
@@ -134,9 +133,33 @@ class Cycle:
                 yield start, len(lowered), "fading"
         return len(lowered)
 
-    def _retentions(self) -> list[Retention]:
-        with self._ledger.read() as connection:
-            return rows.retentions(connection, self._plan.agent_id)
+    def _retentions(self) -> Steps[list[Retention]]:
+        found: list[Retention] = []
+        while True:
+            with self._ledger.read() as connection:
+                page = rows.retentions(connection, self._plan.agent_id, after=found[-1] if found else None, limit=_PAGE)
+            found += page
+            yield len(found), None, "fading"
+            if len(page) < _PAGE:
+                return found
+
+    def _facts(self) -> Steps[list[LiveFact]]:
+        """What lives in the namespace; what is written meanwhile is for the next cycle."""
+        found: list[LiveFact] = []
+        while True:
+            with self._ledger.read() as connection:
+                page = rows.live_facts(connection, self._plan.agent_id, after=found[-1] if found else None, limit=_PAGE)
+            found += page
+            yield 0, len(found), "reading texts"
+            if len(page) < _PAGE:
+                return found
+
+    def _refresh_vectors(self) -> Steps[None]:
+        more = self._vectors is not None
+        while self._vectors is not None and more:
+            with self._ledger.read() as connection:
+                more = self._vectors.refresh(connection, partly=True)
+            yield 0, None, "reading vectors"
 
     def _faded(self, facts: Sequence[Retention], decisions: Dismissals) -> Faded:
         """All of it is held back where pruning is not allowed, or would take most of what lives in the namespace."""
@@ -185,11 +208,13 @@ class Cycle:
     ) -> Steps[tuple[list[NewProposal], int]]:
         agent_id = self._plan.agent_id
         groups = exact_groups(facts)
+        yield 0, len(facts), "reading texts"
         found = exact_proposals(facts, groups, agent_id=agent_id, dismissed=decisions)
         firsts = [facts[members[0]] for members in groups]
+        yield 0, len(firsts), "reading texts"
         readings = yield from read_texts([fact.text for fact in firsts])
         yield 0, len(firsts), "comparing meanings"
-        vectors = self._codes(firsts)
+        vectors = yield from self._codes(firsts)
         fresh = np.array([fact.version > since for fact in firsts], np.bool_) if since else None
         candidates = yield from find_candidates(readings, vectors, fresh)
         pairs = yield from compare_pairs(readings, candidates, vectors)
@@ -197,9 +222,10 @@ class Cycle:
         for kind, verdict in kinds:
             of_kind = [pair for pair in pairs if pair.comparison.verdict == verdict]
             found += star_proposals(kind, firsts, of_kind, agent_id=agent_id, dismissed=decisions)
+            yield len(pairs), len(pairs), "comparing facts"
         return found, candidates.series_count
 
-    def _codes(self, facts: Sequence[LiveFact]) -> NDArray[np.float32] | None:
+    def _codes(self, facts: Sequence[LiveFact]) -> Steps[NDArray[np.float32] | None]:
         """A normalised vector per fact, zero where there is none; None when no fact has one."""
         if self._vectors is None or not facts:
             return None
@@ -208,8 +234,11 @@ class Cycle:
         if not len(known):
             return None
         vectors = np.zeros((len(facts), self._vectors.dims), np.float32)
-        codes = self._vectors.codes(places[known])
-        vectors[known] = codes / np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1.0)
+        for start in range(0, len(known), _PAGE):
+            some = known[start : start + _PAGE]
+            codes = self._vectors.codes(places[some])
+            vectors[some] = codes / np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1.0)
+            yield start, len(known), "comparing meanings"
         return vectors
 
     def _summary(self, facts: Sequence[LiveFact], decisions: Dismissals) -> list[NewProposal]:

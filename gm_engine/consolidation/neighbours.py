@@ -77,7 +77,9 @@ def _cells(vectors: NDArray[np.float32]) -> Steps[list[NDArray[np.int64]]]:
         nearest[start : start + _BLOCK] = np.argmax(vectors[start : start + _BLOCK] @ centres.T, axis=1)
         yield start, count, "comparing meanings"
     moved = np.zeros_like(centres)
-    np.add.at(moved, nearest, vectors)
+    for start in range(0, count, 4 * _BLOCK):
+        np.add.at(moved, nearest[start : start + 4 * _BLOCK], vectors[start : start + 4 * _BLOCK])
+        yield start, count, "comparing meanings"
     norms = np.linalg.norm(moved, axis=1, keepdims=True)
     centres = np.where(norms > 0, moved / np.maximum(norms, 1e-9), centres).astype(np.float32)
     joined = np.empty((count, _CELLS_PER_VECTOR), np.int64)

@@ -39,18 +39,23 @@ class Retention:
 
     id: str
     weight: float
+    created_ns: int
     used_ns: int
     pinned: bool
     is_live: bool
     is_alias: bool
 
 
-def live_facts(connection: Connection, agent_id: str) -> list[LiveFact]:
-    """The live content facts of a namespace, oldest first."""
+def live_facts(
+    connection: Connection, agent_id: str, *, after: LiveFact | None = None, limit: int = -1
+) -> list[LiveFact]:
+    """The live content facts of a namespace that follow `after`, oldest first, `limit` of them at most (-1: all)."""
+    created_ns, fact_id = (-(1 << 63), "") if after is None else (after.created_ns, after.id)
     rows = connection.exec_driver_sql(
         "SELECT id, text, text_key, created_ns, weight, coalesce(accessed_ns, created_ns), confidence, pinned, version"
-        " FROM facts WHERE agent_id = ? AND length(superseded_by) = 0 AND kind <> 'alias' ORDER BY created_ns, id",
-        (agent_id,),
+        " FROM facts WHERE agent_id = ? AND (created_ns, id) > (?, ?) AND length(superseded_by) = 0"
+        " AND kind <> 'alias' ORDER BY created_ns, id LIMIT ?",
+        (agent_id, created_ns, fact_id, limit),
     )
     return [
         LiveFact(
@@ -79,14 +84,20 @@ def live_count(connection: Connection, agent_id: str, *, at_most: int) -> int:
     )
 
 
-def retentions(connection: Connection, agent_id: str) -> list[Retention]:
-    """Weights of every fact of a namespace, tombstones and aliases too."""
+def retentions(
+    connection: Connection, agent_id: str, *, after: Retention | None = None, limit: int = -1
+) -> list[Retention]:
+    """Weights of the facts of a namespace, tombstones and aliases too, that follow `after`; `limit` of them at most."""
+    created_ns, fact_id = (-(1 << 63), "") if after is None else (after.created_ns, after.id)
     rows = connection.exec_driver_sql(
-        "SELECT id, weight, coalesce(accessed_ns, created_ns), pinned, length(superseded_by) = 0, kind = 'alias'"
-        " FROM facts WHERE agent_id = ? ORDER BY no",
-        (agent_id,),
+        "SELECT id, weight, created_ns, coalesce(accessed_ns, created_ns), pinned, length(superseded_by) = 0,"
+        " kind = 'alias' FROM facts WHERE agent_id = ? AND (created_ns, id) > (?, ?) ORDER BY created_ns, id LIMIT ?",
+        (agent_id, created_ns, fact_id, limit),
     )
-    return [Retention(row[0], row[1], row[2], bool(row[3]), bool(row[4]), bool(row[5])) for row in rows]
+    return [
+        Retention(row[0], row[1], row[2], row[3], pinned=bool(row[4]), is_live=bool(row[5]), is_alias=bool(row[6]))
+        for row in rows
+    ]
 
 
 def text_keys(connection: Connection, ids: Sequence[str]) -> dict[str, str]:

@@ -70,11 +70,14 @@ class VectorTable:
         """How many rows were wiped; when it grows, rows that were looked up before may be among them."""
         return len(self._forgotten)
 
-    def refresh(self, connection: Connection) -> None:
-        """Adds the vectors that the ledger has gained, forgets those it dropped. One look-up when nothing happened."""
+    def refresh(self, connection: Connection, *, partly: bool = False) -> bool:
+        """Adds the vectors that the ledger has gained, forgets those it dropped. One look-up when nothing happened.
+
+        With `partly` some thousand at most are added; whether there may be more.
+        """
         state = vector_state(connection)
         if state.newest <= self.vec_seq and state.drops <= self._drops:
-            return
+            return False
         with self._lock:
             model = find_model(connection, self.model)
             if model is not None and self.dims in (0, model.dims):
@@ -82,12 +85,16 @@ class VectorTable:
                 had_rows = self.size > 0
                 for rows in vectors_since(connection, model, self.vec_seq):
                     self.append(rows)
+                    if partly:
+                        self.vec_seq = int(rows.vec_seqs[-1])
+                        return True
                 if had_rows and state.drops > self._drops:
                     self._forget_dropped(connection, model)
             elif model is None:
                 self._forget([*self._row_of])
             self.vec_seq = max(self.vec_seq, state.newest)
             self._drops = max(self._drops, state.drops)
+        return False
 
     def _forget_dropped(self, connection: Connection, model: Model) -> None:
         stored = stored_keys(connection, model)
