@@ -30,6 +30,7 @@ _DAY_NS = 86_400_000_000_000
 _HOUR_NS = 3_600_000_000_000
 _HALF_LIFE_H = 720.0
 _BEFORE_ALL_DAYS = 90.0
+_LAST_CYCLE_DAYS = 0.35
 _PERSON = Origin("desktop", client="graymatter-desktop")
 _AGENT_CLIENTS = {"release-pilot": "ci-runner", "support-desk": "desk-assistant"}
 
@@ -67,7 +68,7 @@ def build_demo(data_dir: Path, *, clock: Clock, progress: Progress = no_progress
         raise InvalidInput(f"There is a store already in {data_dir}; the demo needs a directory of its own.")
     content = tomllib.loads(resource("demo", "memory.toml").read_text(encoding="utf-8"))
     demo_clock = DemoClock(clock.now_ns())
-    config = Config(embedding_mode=EmbeddingMode.KEYWORD_ONLY)
+    config = Config(embedding_mode=EmbeddingMode.KEYWORD_ONLY, extract_entities=False)
     with Memory.open(data_dir, config=config, background=False, clock=demo_clock, origin=_PERSON) as memory:
         story = _Story(memory, content)
         events = sorted(story.events(), key=lambda event: -event[0])
@@ -76,6 +77,9 @@ def build_demo(data_dir: Path, *, clock: Clock, progress: Progress = no_progress
             demo_clock.days_ago(days)
             act()
         progress(len(events), len(events), "Making the demo")
+        demo_clock.days_ago(_LAST_CYCLE_DAYS)
+        for agent in memory.agents():
+            memory.consolidate(agent.agent_id, prune=False)
     demo_clock.days_ago(0.3)
     with Ledger.open(data_dir, clock=demo_clock) as ledger:
         _link(ledger, content["graph"])

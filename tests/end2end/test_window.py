@@ -41,21 +41,26 @@ def test_a_person_finds_out_why_corrects_takes_back_and_publishes(window: Window
 
 
 def test_a_person_merges_a_duplicate_by_one_key_and_takes_it_back(window: Window) -> None:
+    waiting = _cards(window)
+    assert waiting[0] == ("exact_duplicate", "open"), "the demo holds a duplicate"
     with Memory.open(window.data_dir, background=False) as agent:
-        twins = [agent.remember("release-pilot", "The bell rings at noon.").id for _ in range(2)]
+        twins = agent.inbox.list(kind="exact_duplicate")[0].facts
+        for _ in range(2):
+            agent.remember("release-pilot", "The bell rings at noon.")
     window.go("Consolidate")
     window.press("ctrl+shift+d")
     window.until(lambda: window.shows("accent", 200, 1300), "the dry run says what it would do")
-    assert _cards(window) == []
+    assert _cards(window) == waiting
 
     window.press("ctrl+r")
-    window.until(lambda: _cards(window) == [("exact_duplicate", "open")], "the duplicate is in the inbox")
-    merged = [("exact_duplicate", "accepted")]
-    window.insist("Right", until=lambda: _cards(window) == merged, what="the duplicate is merged")
-    assert twins[1] not in window.facts()
+    more = sorted([*waiting, ("exact_duplicate", "open")])
+    window.until(lambda: sorted(_cards(window)) == more, "the new duplicate is in the inbox")
+    merged = ("exact_duplicate", "accepted")
+    window.insist("Right", until=lambda: merged in _cards(window), what="the first duplicate is merged")
+    assert len(set(twins) & set(window.facts())) == 1
 
     window.insist("ctrl+z", until=lambda: set(twins) <= set(window.facts()), what="the merge is taken back")
-    assert _cards(window) == [("exact_duplicate", "open")]
+    assert sorted(_cards(window)) == more
 
 
 def test_a_person_sees_what_changed_approves_and_takes_it_back_from_the_journal(window: Window) -> None:
