@@ -54,6 +54,7 @@ BENCHMARKS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "page": engine_rows.last_page,
     "undo": life_rows.undoing,
     "past": life_rows.past,
+    "checkpoint": life_rows.checkpoint,
     "keeping": life_rows.keeping,
     "consolidate": curation_rows.consolidating,
     "compare": curation_rows.comparing,
@@ -82,6 +83,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "life": (
         "undo",
         "past",
+        "checkpoint",
         "keeping",
         "consolidate",
         "compare",

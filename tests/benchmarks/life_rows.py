@@ -1,10 +1,11 @@
-"""Speeds of history at 100,000 facts: undo, a past moment, backup, purge, the doctor."""
+"""Speeds of history at 100,000 facts: undo, a past moment, checkpoints, backup, purge, the doctor."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,8 @@ import numpy as np
 
 from gm_engine import Config, EmbeddingMode, FactQuery, Memory, restore_backup
 from gm_engine.doctor import examine
-from gm_engine.records import Origin
+from gm_engine.records import JsonValue, Origin
+from gm_engine.store.consolidation import prune_facts
 from gm_engine.store.database import LEDGER_NAME, Ledger
 from gm_engine.store.vectors import ensure_model, insert_vectors
 from tests.benchmarks.generator import Generator, build_store
@@ -24,6 +26,7 @@ from tests.fakes.clock import FrozenClock
 FACTS = 100_000
 GROUP = 10_000
 _DIMS = 384
+_PRUNED_AT_ONCE = 500
 
 
 def store_of(folder: Path) -> Path:
@@ -71,12 +74,24 @@ def undoing(folder: Path) -> Iterator[Row]:
         removed = seconds(lambda: memory.undo(copied))
         made = seconds(lambda: memory.redo(memory.last_seq()))
         memory.undo(memory.last_seq())
+        pruned = _prune(memory, some)
+        back = seconds(lambda: memory.undo(pruned))
     one = _commit_time(folder / "one.sqlite", 1)
     many = _commit_time(folder / "many.sqlite", GROUP)
     yield Row("undo of one step, p95", percentile(times, 0.95), 0.05, "ms", "one durable commit", one)
     yield Row("undo of 10,000 retirements", whole, 1.0, "s", "insert and update 10,000 rows", many)
     yield Row("undo of 10,000 copies", removed, 1.0, "s", "insert and update 10,000 rows", many)
-    yield Row("redo of 10,000 copies, indexed again", made, None, "s", "insert and update 10,000 rows", many)
+    yield Row("redo of 10,000 copies, indexed again", made, 1.0, "s", "insert and update 10,000 rows", many)
+    yield Row("undo of a prune of 10,000", back, 1.0, "s", "insert and update 10,000 rows", many)
+
+
+def _prune(memory: Memory, ids: Sequence[str]) -> str:
+    """Takes facts away in the pieces that a cycle takes; the group of its entries."""
+    group_id = memory._ledger.clock.new_id(memory._ledger.clock.now_ns())
+    for start in range(0, len(ids), _PRUNED_AT_ONCE):
+        with memory._ledger.write("prune", origin=Origin("library"), agent_id="alpha", group_id=group_id) as tx:
+            prune_facts(tx, ids[start : start + _PRUNED_AT_ONCE])
+    return group_id
 
 
 def _commit_time(path: Path, rows: int) -> float:
@@ -114,10 +129,27 @@ def past(folder: Path) -> Iterator[Row]:
                 listed = best(partial(view.fact_ids, FactQuery()))
             yield Row(f"open a moment: {what}", opened, 2.0, "s", "list all ids now", listing)
             yield Row(f"list a moment: {what}", listed, None, "s", "list all ids now", listing)
+        start = perf_counter()
         with memory.at(before_seq=memory.last_seq() - 9) as view:
             view.recall("alpha", query)
+            first = perf_counter() - start
             recalled = best(lambda: view.recall("alpha", query), times=10)
+        yield Row("open a moment and recall from it at once", first, 2.0, "s", "list all ids now", listing)
         yield Row("recall from a moment", recalled, 3 * now, "ms", "recall now", now)
+
+
+def checkpoint(folder: Path) -> Iterator[Row]:
+    """A checkpoint of five megabytes, against its bare JSON."""
+    state: dict[str, JsonValue] = {
+        f"step {number}": {"tool": "search", "arguments": [number, None, 0.5], "result": f"{number} " * 40}
+        for number in range(26_000)
+    }
+    text = json.dumps(state)
+    assert len(text) >= 5_000_000
+    with open_store(folder / "checkpoint") as memory:
+        saved = memory.checkpoints.save("alpha", state=state).id
+        opened = best(lambda: memory.checkpoints.load(saved))
+    yield Row("checkpoint of 5 MB opens", opened, 1.0, "s", "json.loads", best(lambda: json.loads(text)))
 
 
 def keeping(folder: Path) -> Iterator[Row]:
