@@ -185,7 +185,7 @@ class _Search:
 
     def _note_vectors(self, coverage: VectorCoverage) -> None:
         """Facts without a vector, and vectors that did not answer."""
-        if not self.served.uses_vectors or self.served.memory.settings.signal_weights.vector <= 0:
+        if not self.served.uses_vectors or self.served.store_settings.signal_weights.vector <= 0:
             return
         if coverage.with_vector < coverage.eligible:
             self.gaps["facts_without_vector"] = coverage.eligible - coverage.with_vector

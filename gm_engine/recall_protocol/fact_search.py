@@ -69,7 +69,7 @@ def search_facts(served: ServedStore, reader: Reader, question: FactQuestion, *,
         if answer.coverage.vector_path == "none":
             coverage.without_answer += answer.coverage.eligible
         answers.append([each for each in answer.receipts if each.ranks.vector_rank or each.ranks.keyword_rank])
-    receipts = answers[0] if len(answers) == 1 else _merged(answers, served.memory.settings.signal_weights)
+    receipts = answers[0] if len(answers) == 1 else _merged(answers, served.store_settings.signal_weights)
     exact = _exact(served, reader, question)
     found = [_found(each.fact, question, each) for each in receipts if exact is None or each.fact.id != exact.id]
     if exact is not None:

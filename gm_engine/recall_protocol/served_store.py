@@ -13,7 +13,7 @@ from gm_engine.memory import Memory
 from gm_engine.moment import MemoryView
 from gm_engine.recall_protocol.adapter_settings import AdapterSettings
 from gm_engine.recall_protocol.lexical_span import WordCounts, count_words
-from gm_engine.records import SHARED_AGENT_ID, Checkpoint, CheckpointSummary, Entity, JsonValue
+from gm_engine.records import SHARED_AGENT_ID, Checkpoint, CheckpointSummary, Entity, JsonValue, StoreSettings
 
 Reader = Memory | MemoryView
 Check = Callable[[], None]
@@ -43,14 +43,23 @@ class ServedStore:
         self.settings = settings
         self.uses_vectors = memory.vector_status().model != ""
         self._lock = Lock()
+        self._store_settings: tuple[int, StoreSettings] | None = None
         self._namespaces: tuple[int, tuple[str, ...]] | None = None
         self._entities: tuple[int, tuple[Named, ...]] | None = None
         self._checkpoints: dict[str, WordCounts] = {}
 
     @property
+    def store_settings(self) -> StoreSettings:
+        """The store's own settings, read again only when the journal has grown."""
+        seq, known = self.memory.last_seq(), self._store_settings
+        if known is None or known[0] != seq:
+            known = self._store_settings = seq, self.memory.settings
+        return known[1]
+
+    @property
     def language(self) -> str:
         """The language that the store's words are stemmed in."""
-        return self.memory.settings.language
+        return self.store_settings.language
 
     @property
     def identity(self) -> str | None:
