@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 Kind = Literal["item", "paragraph", "left"]
 _LEFT = {"fence": "code", "code_block": "code", "html_block": "HTML", "table_open": "a table"}
-_EMBED = re.compile(r"!\[\[[^\]\n]*\]\]")
-_WIKI = re.compile(r"\[\[([^\]\n|]+)(?:\|([^\]\n]*))?\]\]")
+_EMBED = re.compile(r"!\[\[[^\[\]\n]{0,400}\]\]")
+_WIKI = re.compile(r"\[\[([^\[\]\n|]{1,400})(?:\|([^\[\]\n]{0,400}))?\]\]")  # bounded: a long line costs no more
 _TASK = re.compile(r"\[[ xX/-]\]\s+")
 
 
@@ -33,8 +34,7 @@ class Block:
 def blocks(text: str) -> Iterator[Block]:
     """The blocks of a Markdown text in order."""
     heading, items, in_table = "", list[str](), False
-    tokens = MarkdownIt("commonmark").enable("table").parse(text)
-    for number, token in enumerate(tokens):
+    for number, token in enumerate(tokens := _tokens(text)):
         line = token.map[0] + 1 if token.map else 0
         if token.type == "list_item_open":
             items.append("")
@@ -54,6 +54,13 @@ def blocks(text: str) -> Iterator[Block]:
                 items[-1] = items[-1] or words
             else:
                 yield Block("paragraph", words, line, heading)
+
+
+def _tokens(text: str) -> list[Token]:
+    """The blocks of a text. What stands inside a line is not taken apart: it is not needed, and can take for ever."""
+    markdown = MarkdownIt("commonmark").enable("table")
+    markdown.core.ruler.enableOnly(["normalize", "block"])
+    return markdown.parse(text)
 
 
 def _introduced(items: list[str]) -> tuple[str, ...]:

@@ -51,7 +51,8 @@ def lines_of(path: Path) -> Iterator[tuple[int, str | Unreadable]]:
     """
     with _readable(path) as file:
         if file.read(2) in _UTF16:
-            yield from enumerate(whole_text(path).splitlines(), start=1)
+            lines = whole_text(path).removesuffix("\n").split("\n")
+            yield from ((number, line.rstrip("\r")) for number, line in enumerate(lines, start=1))
             return
         file.seek(0)
         number, is_rest = 0, False

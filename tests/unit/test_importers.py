@@ -268,6 +268,18 @@ def test_links_out_of_a_folder_are_not_followed(memory: Memory, tmp_path: Path) 
     assert {skip.id for skip in report.skipped} == {"link.md", "deeper", "loop"}
 
 
+@pytest.mark.parametrize("mark", ["[", "[[", "![[", "[[a|", "> ", "- ", "*a ", "`", "|", "<"])
+def test_a_note_made_to_be_slow_is_read_in_time(memory: Memory, tmp_path: Path, mark: str) -> None:
+    looked = memory.import_preview(written(tmp_path / "note.md", mark * 200_000))
+    assert looked.found.facts <= 1
+
+
+def test_lines_of_utf_16_end_where_lines_end(memory: Memory, tmp_path: Path) -> None:
+    text = json.dumps({"text": "one \u2028 two"}, ensure_ascii=False) + '\r\n{"text": "three"}\r\n'
+    report = memory.import_store(written(tmp_path / "f.jsonl", b"\xff\xfe" + text.encode("utf-16-le")))
+    assert (report.imported.facts, report.skipped) == (2, ())
+
+
 def test_a_pipe_is_no_file(memory: Memory, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "facts.csv")
     with pytest.raises(ImportRefused, match="not a regular file"):

@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from gm_desktop.app import App
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.theme import Theme
 from gm_desktop.undo_controller import UndoController
@@ -148,6 +149,16 @@ def test_a_file_that_breaks_off_is_refused_with_a_sentence(
     viewmodel, dialog = look(path)
     qtbot.waitUntil(lambda: isinstance(viewmodel.state, Refused))
     qtbot.waitUntil(lambda: any(text.startswith("Nothing was imported.") for text in words(dialog)))
+
+
+def test_a_folder_dropped_onto_the_window_is_looked_into(open_app: App, qtbot: QtBot) -> None:
+    open_app.window.file_dropped.emit(SAMPLES / "notes")
+    qtbot.waitUntil(lambda: open_app.window.findChild(ImportDialog) is not None)
+    dialog = open_app.window.findChild(ImportDialog)
+    assert isinstance(dialog, ImportDialog)
+    qtbot.waitUntil(lambda: {"Ready to import", "Markdown notes"} <= words(dialog))
+    dialog.reject()
+    assert "store.import_folder" in {spec.id for spec in open_app.actions.specs()}
 
 
 @pytest.mark.parametrize(
