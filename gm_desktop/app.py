@@ -195,6 +195,7 @@ class App(QObject):
             show_page=self.show_page,
             reveal_fact=self._reveal_fact,
             reveal_checkpoint=self._reveal_checkpoint,
+            show_count=self.window.rail.show_count,
         )
         consolidate = ConsolidatePage(self.consolidating, self.cycles, self.theme)
         consolidate.fact_wanted.connect(self._reveal_fact)

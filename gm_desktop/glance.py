@@ -12,16 +12,20 @@ from gm_desktop.page import Page
 from gm_desktop.theme import Theme
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.activity import ActivityViewModel
+from gm_desktop.viewmodels.clients import ClientsViewModel
+from gm_desktop.viewmodels.inbox import InboxViewModel
+from gm_desktop.viewmodels.inbox_subjects import review_writes
 from gm_desktop.viewmodels.memory import MemoryViewModel
 from gm_desktop.viewmodels.overview import OverviewViewModel
 from gm_desktop.viewmodels.overview_words import Opens
 from gm_desktop.views.activity import ActivityPage
 from gm_desktop.views.overview import OverviewPage
+from gm_desktop.views.review import ReviewPage
 from gm_engine.clock import Clock
 
 
 class Glance:
-    """Activity and Overview, and the ways from them to the other pages."""
+    """Activity, Overview and Review, and the ways from them to the other pages."""
 
     def __init__(
         self,
@@ -35,6 +39,8 @@ class Glance:
     ) -> None:
         self.activity = ActivityViewModel(host, undo, notices, clock, parent)
         self.overview = OverviewViewModel(host, notices, clock, parent)
+        self.clients = ClientsViewModel(host, undo, clock, parent)
+        self.review = InboxViewModel(host, undo, notices, clock, parent, subject=review_writes())
         self._remembering = remembering
 
     def pages(
@@ -44,9 +50,10 @@ class Glance:
         show_page: Callable[[str], None],
         reveal_fact: Callable[[str], None],
         reveal_checkpoint: Callable[[str], None],
-    ) -> tuple[Page, Page]:
-        """The two pages, wired."""
-        activity = ActivityPage(self.activity, theme)
+        show_count: Callable[[str, int], None],
+    ) -> tuple[Page, Page, Page]:
+        """The three pages, wired."""
+        activity = ActivityPage(self.activity, self.clients, theme)
         activity.fact_wanted.connect(reveal_fact)
         activity.checkpoint_wanted.connect(reveal_checkpoint)
 
@@ -59,9 +66,24 @@ class Glance:
 
         self.overview.facts_wanted.connect(show_facts)
         self.overview.page_wanted.connect(show_page)
-        return activity, OverviewPage(self.overview, theme)
+        review = ReviewPage(self.review, self.clients, theme)
+        review.fact_wanted.connect(reveal_fact)
+
+        def show_clients() -> None:
+            show_page("activity")
+            activity.show_clients()
+
+        def show_review(client: str) -> None:
+            show_page("review")
+            review.show_client(client)
+
+        review.clients_wanted.connect(show_clients)
+        activity.clients.review_wanted.connect(show_review)
+        self.review.state_changed.connect(lambda: show_count("review", self.review.open_count))
+        return activity, OverviewPage(self.overview, theme), review
 
     def signals(self) -> tuple[SignalInstance, ...]:
         """What changes what can be done."""
         overview = (self.overview.state_changed, self.overview.health.changed)
-        return (self.activity.selection_changed, self.activity.details.changed, *overview)
+        review = (self.review.state_changed, self.review.card_changed, self.review.draft_changed, self.clients.changed)
+        return (self.activity.selection_changed, self.activity.details.changed, *overview, *review)

@@ -21,6 +21,7 @@ ORDER = (
     "sources",
     "activity",
     "overview",
+    "review",
     "settings",
     "mcp",
     "backup",

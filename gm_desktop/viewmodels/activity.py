@@ -18,7 +18,7 @@ from gm_desktop.notices import Notices, sentence_for
 from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.activity_details import ActionDetails, ActivityDetails
-from gm_desktop.viewmodels.activity_filter import ActivityFilter
+from gm_desktop.viewmodels.activity_filter import SEPARATOR, ActivityFilter
 from gm_desktop.viewmodels.activity_words import activity_line, entry_title
 from gm_desktop.viewmodels.activity_writers import writer_lines
 from gm_desktop.viewmodels.fact_words import origin_sentence
@@ -131,6 +131,10 @@ class ActivityViewModel(QObject):
     def choose_writer(self, key: str) -> None:
         """Follows one program; the same one again, or the first line, follows everybody."""
         self.set_filter(self.filter.with_writer("" if key == self.filter.writer else key))
+
+    def follow_client(self, name: str) -> None:
+        """Shows only what a program wrote over MCP."""
+        self.set_filter(ActivityFilter().with_writer(f"mcp{SEPARATOR}{name}"))
 
     def reload(self) -> None:
         """Reads what is loaded again. Without a store, opening one does it."""

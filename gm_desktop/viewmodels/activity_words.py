@@ -58,6 +58,7 @@ _VERBS = {
     ),
     "later": _Verb("Put a proposal off", "Put {count} proposals off", "Put off", "clock"),
     "reopen": _Verb("Reopened a proposal", "Reopened {count} proposals", "Reopened", "undo"),
+    "access": _Verb("Changed what a program may do", "Changed what a program may do", "Changed rights", "users"),
     "extract": _Verb("Extracted an entity or link", "Extracted {count} entities and links", "Extracted", "sparkles"),
     "link": _Verb("Linked entities", "Linked entities: {count} changes", "Linked", "link"),
     "unlink": _Verb("Unlinked entities", "Unlinked entities: {count} changes", "Unlinked", "link"),
@@ -79,7 +80,7 @@ _KINDS = {
     "setting": "Setting",
     "blocked": "Blocked value",
     "proposal": "Proposal",
-    "policy": "Policy",
+    "policy": "Right",
 }
 _COLUMNS = {
     "confidence": "Label",
@@ -91,6 +92,7 @@ _COLUMNS = {
     "verdict": "Verdict",
     "note": "Note",
     "state": "State",
+    "access": "Right",
     "value": "Value",
 }
 
@@ -168,26 +170,32 @@ def target_text(target: ActivityTarget) -> str:
     """What a changed thing is called."""
     if target.text:
         return row_text(target.text, 240)
-    if target.kind == "edge":
-        return _edge_text(target.target)
-    if target.kind == "fact":
-        return tr("A text that is gone for good")
-    if target.kind == "checkpoint":
-        return tr("Checkpoint {id}", id=target.target[-8:])
-    if target.kind == "setting":
-        return row_text(target.target.replace("_", " "), 60)
-    return row_text(target.target, 80)
+    match target.kind:
+        case "edge":
+            name = row_text(" → ".join(part for part in _names(target.target)[:2] if part), 160)
+        case "policy":
+            client, agent = _names(target.target)[:2]
+            name = f"{row_text(client, 80)}  ·  {agent_title(agent) if agent else tr('everywhere')}"
+        case "fact":
+            name = tr("A text that is gone for good")
+        case "checkpoint":
+            name = tr("Checkpoint {id}", id=target.target[-8:])
+        case "proposal":
+            name = tr("Proposal {id}", id=target.target[-8:])
+        case "setting":
+            name = row_text(target.target.replace("_", " "), 60)
+        case _:
+            name = row_text(target.target, 80)
+    return name
 
 
-def _edge_text(target: str) -> str:
-    """The ends of a link, from its key."""
+def _names(target: str) -> list[str]:
+    """The parts of a link's or a right's key; the key itself where it has none."""
     try:
-        ends = json.loads(target)
+        parts = json.loads(target)
     except ValueError:
-        ends = None
-    if isinstance(ends, list) and len(ends) == 3:
-        return row_text(f"{ends[0]} → {ends[1]}", 160)
-    return row_text(target, 160)
+        parts = None
+    return [str(part) for part in parts] if isinstance(parts, list) and len(parts) > 1 else [target, ""]
 
 
 def target_line(target: ActivityTarget) -> Line:

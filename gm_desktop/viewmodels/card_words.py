@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gm_desktop.formatting import age, local_time, number, utc_time
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gm_engine import Memory
 
 SHOWN_FACTS = 40
+NEAREST, QUERY_CHARS = 3, 2_000
 _KINDS = {
     "exact_duplicate": ("Exact duplicate", "verified"),
     "near_duplicate": ("Near duplicate", "info"),
@@ -75,7 +76,13 @@ def read_card(memory: Memory, proposal_id: str, now_ns: int) -> Card:
     """One proposal with its facts as they are now. Raises `NotFound` when it is gone."""
     proposal = memory.inbox.get(proposal_id)
     facts = {fact.id: fact for fact in memory.facts(proposal.facts[: SHOWN_FACTS + 1])}
-    return card_of(proposal, facts, now_ns)
+    card = card_of(proposal, facts, now_ns)
+    if proposal.kind != "write" or proposal.agent_id is None:
+        return card
+    near = memory.recall(proposal.agent_id, proposal.text[:QUERY_CHARS], top_k=NEAREST, preview=True).facts
+    removed, added = _differences([fact.text for fact in near], proposal.text)
+    known = tuple(_card_fact(fact, spans, now_ns) for fact, spans in zip(near, removed, strict=True))
+    return replace(card, goes_title=tr("Nearest in the store") if known else "", goes=known, added=added)
 
 
 def card_of(proposal: Proposal, facts: Mapping[str, Fact], now_ns: int) -> Card:
@@ -154,6 +161,8 @@ def reason_sentence(proposal: Proposal) -> str:
     count = len(proposal.facts)
     if proposal.source == "vault":
         return vault_sentence(proposal)
+    if proposal.source == "review":
+        return review_sentence(proposal)
     words = [finding.text for finding in proposal.findings if finding.kind == "words"]
     shown = row_text("; ".join(words[:3]), 200)
     if proposal.kind == "near_duplicate":
@@ -193,6 +202,25 @@ def vault_sentence(proposal: Proposal) -> str:
     if proposal.details.get("conflict"):
         return tr("Edited in the vault while the store changed too. Accept keeps the vault's side: {note}", note=note)
     return tr(_IN_VAULT.get(_kind_of(proposal), "It was changed in the vault: {note}"), note=note, label=label)
+
+
+_ASKED = {
+    "write": "{client} wants to write this",
+    "revise": "{client} wants to revise this",
+    "retire": "{client} wants to retire this",
+    "pin": "{client} wants to pin this",
+    "unpin": "{client} wants to unpin this",
+    "label": "{client} wants to label this {label}",
+    "link": "{client} wants to link {start} to {end}",
+}
+
+
+def review_sentence(proposal: Proposal) -> str:
+    """What a program under review asked for."""
+    details = proposal.details
+    names = {key: row_text(str(details.get(at, "")), 80) for key, at in (("start", "from"), ("end", "to"))}
+    client, label = row_text(str(details.get("client", "")), 80), row_text(str(details.get("confidence") or ""), 40)
+    return tr(_ASKED.get(_kind_of(proposal), "{client} wants to change this"), client=client, label=label, **names)
 
 
 def _without_dash(words: Sequence[str]) -> str:
@@ -248,6 +276,8 @@ def _stale_sentence(proposal: Proposal, facts: Mapping[str, Fact]) -> str:
     changed = [
         fact_id for fact_id, version in proposal.base.items() if fact_id in facts and facts[fact_id].version != version
     ]
+    if proposal.source == "review":
+        return tr("The fact was changed meanwhile. Reject this; the program can ask again.")
     if any(facts[fact_id].is_superseded for fact_id in changed):
         return tr("A fact of this card was retired meanwhile. Run a cycle to look again.")
     return tr("A fact of this card was changed meanwhile. Run a cycle to look again.")
@@ -256,7 +286,7 @@ def _stale_sentence(proposal: Proposal, facts: Mapping[str, Fact]) -> str:
 def draft_of(card: Card, result: str) -> Draft:
     """What a person's own result comes to, beside the facts of a card."""
     removed, added = _differences([fact.text for fact in card.goes], result)
-    facts = (*card.goes, *(() if card.stays is None else (card.stays,)))
+    facts = (*card.goes, *(() if card.stays is None else (card.stays,))) if card.kind != "write" else ()
     return Draft(added, tuple(removed), _cautions(lost_and_invented({fact.id: fact.text for fact in facts}, result)))
 
 

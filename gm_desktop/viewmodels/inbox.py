@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -76,8 +76,10 @@ class InboxSubject:
 class _Listed:
     groups: list[AgentLine]
     lines: list[CardLine]
+    open: int
     later: int
     bulk: tuple[str, ...]
+    groups_of: Mapping[str, str | None]
 
 
 class InboxViewModel(QObject):
@@ -107,6 +109,8 @@ class InboxViewModel(QObject):
         self.pile: Pile = "open"
         self.later_count = 0
         self.bulk: tuple[str, ...] = ()
+        self.open_count = 0
+        self._groups_of: Mapping[str, str | None] = {}
         self.state: PageState = Loading()
         self.card: CardState = NoCard()
         self.selected_id: str | None = None
@@ -143,6 +147,11 @@ class InboxViewModel(QObject):
         """Whether the shown card can be accepted: none of its facts has changed."""
         return self.can_decide and isinstance(self.card, Card) and not self.card.stale
 
+    @property
+    def card_group(self) -> str | None:
+        """The group that the open card belongs to."""
+        return None if self.selected_id is None else self._groups_of.get(self.selected_id)
+
     # --- listing ---------------------------------------------------------------------------------------------------
 
     def set_group(self, group: str | None) -> None:
@@ -169,7 +178,8 @@ class InboxViewModel(QObject):
         before = self.cards.row_of(self.selected_id)
         self.groups.set_lines(answer.groups)
         self.cards.set_lines(answer.lines)
-        self.later_count, self.bulk = answer.later, answer.bulk
+        self.later_count, self.bulk, self._groups_of = answer.later, answer.bulk, answer.groups_of
+        self.open_count = answer.open
         if answer.lines:
             self._set_state(Full(len(answer.lines)))
         else:
@@ -399,8 +409,10 @@ def _list(subject: InboxSubject, group: str | None, pile: Pile, memory: Memory) 
     return _Listed(
         groups=groups,
         lines=[card_line(proposal, facts) for proposal in shown],
+        open=sum(proposal.state == "open" for proposal in waiting),
         later=sum(proposal.state == "later" for proposal in mine),
         bulk=tuple(each.id for each in mine if each.state == "open" and not each.stale and subject.in_bulk(each)),
+        groups_of={proposal.id: subject.group_of(proposal) for proposal in shown},
     )
 
 

@@ -1,16 +1,17 @@
-"""What the inboxes of the desktop are about: consolidation with everything else that waits, and edits in the vault."""
+"""What the inboxes of the desktop are about: consolidation, edits in the vault, what programs want to write."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from gm_desktop.i18n import tr, tr_count
+from gm_desktop.plain_text import row_text
 from gm_desktop.viewmodels.inbox import InboxSubject
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gm_engine import Memory
+    from gm_engine import Memory, Proposal
 
 
 def consolidation() -> InboxSubject:
@@ -43,6 +44,30 @@ def vault_edits() -> InboxSubject:
         ),
         in_bulk=lambda proposal: not proposal.details.get("conflict"),
     )
+
+
+def review_writes() -> InboxSubject:
+    """What programs under review want to write, by program; what was rightly asked is accepted together."""
+    return InboxSubject(
+        sources=("review",),
+        empty_title=tr("No writes wait"),
+        empty_hint=tr(
+            "Give a program the right “Writes wait for review” under Activity → Clients, and what it writes waits here."
+        ),
+        all_groups=tr("All programs"),
+        bulk_title=lambda count: tr_count("Accept {count} write", "Accept all {count} writes", count),
+        bulk_said=lambda count: tr_count("Accepted {count} write", "Accepted {count} writes", count),
+        in_bulk=lambda _proposal: True,
+        group_of=_client,
+        group_title=lambda client: row_text(client, 80),
+        group_icon="user",
+        groups=lambda memory: (each.client for each in memory.clients.waiting()),
+    )
+
+
+def _client(proposal: Proposal) -> str | None:
+    name = proposal.details.get("client")
+    return name if isinstance(name, str) else None
 
 
 def _agents(memory: Memory) -> Iterable[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QItemSelectionModel, Qt, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QListView, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QListView, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
 from gm_desktop.actions import ActionSpec
 from gm_desktop.i18n import tr
@@ -13,11 +15,14 @@ from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.viewmodels.activity import ActivityViewModel
 from gm_desktop.viewmodels.activity_details import ActionDetails
 from gm_desktop.viewmodels.activity_filter import ActivityFilter
+from gm_desktop.viewmodels.clients import ClientsViewModel
 from gm_desktop.viewmodels.states import Empty, Failed, Full
 from gm_desktop.views.activity_filters import ActivityFilters
 from gm_desktop.views.activity_inspector import ActivityInspector
+from gm_desktop.views.clients import ClientsPanel
 from gm_desktop.widgets.activity_delegate import ActivityDelegate
-from gm_desktop.widgets.basics import EmptyState, PageHeader, push_button, rule, text_label
+from gm_desktop.widgets.basics import EmptyState, PageHeader, push_button, rule
+from gm_desktop.widgets.keys import keep_keys
 from gm_desktop.widgets.line_view import LineView
 
 SIDE_WIDTH = 224
@@ -35,9 +40,10 @@ class ActivityPage(Page):
     fact_wanted = Signal(str)
     checkpoint_wanted = Signal(str)
 
-    def __init__(self, viewmodel: ActivityViewModel, theme: Theme) -> None:
+    def __init__(self, viewmodel: ActivityViewModel, clients: ClientsViewModel, theme: Theme) -> None:
         super().__init__()
         self._viewmodel, self._theme = viewmodel, theme
+        self.clients = ClientsPanel(clients, theme)
         self._make_widgets()
         self._lay_out()
         self._wire()
@@ -63,35 +69,51 @@ class ActivityPage(Page):
         self.panel = ActivityInspector(model, self._theme)
 
     def _lay_out(self) -> None:
+        self.tabs = QTabWidget()
+        self.tabs.setDocumentMode(True)
+        self.tabs.addTab(self._journal(), tr("Journal"))
+        self.tabs.addTab(self.clients, tr("Clients"))
+        self.tabs.tabBar().setContentsMargins(MARGIN, 0, 0, 0)
+        keep_keys(self.tabs.tabBar())
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.header)
+        wrap = QVBoxLayout()
+        wrap.setContentsMargins(MARGIN, 0, 0, 0)
+        wrap.addWidget(self.tabs)
+        layout.addLayout(wrap, 1)
+        self.setProperty("kind", "surface")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+
+    def _journal(self) -> QWidget:
+        """Programs at the side, filters above the list."""
         side = QWidget()
         side.setFixedWidth(SIDE_WIDTH)
         column = QVBoxLayout(side)
-        column.setContentsMargins(10, 20, 10, 10)
+        column.setContentsMargins(0, 12, 10, 10)
         column.setSpacing(8)
-        title = text_label(tr("Programs"), "section")
-        title.setContentsMargins(10, 6, 0, 0)
-        column.addWidget(title)
         column.addWidget(self.writers, 1)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.note)
         self._stack.addWidget(self.list)
         middle = QVBoxLayout()
+        middle.setContentsMargins(0, 10, 0, 0)
         middle.setSpacing(0)
-        middle.addWidget(self.header)
         middle.addWidget(self.filters)
         middle.addWidget(rule())
-        inset = QHBoxLayout()  # the icons stand under the page's title
+        inset = QHBoxLayout()  # the icons stand under the filters
         inset.setContentsMargins(MARGIN - 12, 8, 8, 0)
         inset.addWidget(self._stack)
         middle.addLayout(inset, 1)
-        layout = QHBoxLayout(self)
+        journal = QWidget()
+        layout = QHBoxLayout(journal)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(side)
         layout.addWidget(rule(vertical=True))
         layout.addLayout(middle, 1)
-        self.setProperty("kind", "surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        return journal
 
     def _wire(self) -> None:
         model = self._viewmodel
@@ -105,6 +127,7 @@ class ActivityPage(Page):
         self.list.activated.connect(lambda _index: self._open_first())
         self.writers.chosen.connect(model.choose_writer)
         self.panel.target_chosen.connect(self._open)
+        self.clients.journal_wanted.connect(self._follow_client)
 
     # Page
 
@@ -118,12 +141,28 @@ class ActivityPage(Page):
         return (
             ActionSpec("entry.undo", tr("Undo this action"), "undo", "U", lambda: model.can_undo, model.undo),
             ActionSpec("entry.open", tr("Open the fact"), "brain", "Ctrl+Return", self._has_fact, self._open_first),
+            ActionSpec(
+                "activity.clients",
+                tr("Show the clients"),
+                "users",
+                when=self.isVisible,
+                run=self.show_clients,
+                words="mcp",
+            ),
             ActionSpec("activity.clear", tr("Clear filters"), "filter", "", lambda: model.filter.narrows, self._clear),
         )
 
     def activate(self) -> None:
         """Work begins in the list."""
-        self.list.setFocus()
+        if self.tabs.currentWidget() is self.clients:
+            self.clients.focus_list()
+        else:
+            self.list.setFocus()
+
+    def show_clients(self) -> None:
+        """Opens the tab of the programs."""
+        self.tabs.setCurrentWidget(self.clients)
+        self.clients.focus_list()
 
     def open_agent(self, agent_id: str) -> None:
         """Shows what touched one agent."""
@@ -131,7 +170,12 @@ class ActivityPage(Page):
 
     def prepare_screenshot(self) -> None:
         """The newest action is selected already."""
+        self.tabs.setCurrentIndex(0)
         self._viewmodel.reload()
+
+    def screenshot_scenes(self) -> tuple[tuple[str, Callable[[], None]], ...]:
+        """The programs."""
+        return (("clients", self.show_clients),)
 
     def is_settled(self) -> bool:
         """Whether every answer has come."""
@@ -182,6 +226,11 @@ class ActivityPage(Page):
             self._viewmodel.select(self._viewmodel.lines.lines[at].seq)
 
     # deeds
+
+    def _follow_client(self, name: str) -> None:
+        self.tabs.setCurrentIndex(0)
+        self._viewmodel.follow_client(name)
+        self.list.setFocus()
 
     def _clear(self) -> None:
         self._viewmodel.set_filter(ActivityFilter())

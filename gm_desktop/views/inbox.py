@@ -231,7 +231,8 @@ class InboxView(QWidget):
             self.trouble.say("circle-alert", tr("This card can't be read"), card.message)
             self._right.setCurrentWidget(self.trouble)
         else:
-            self.trouble.say("clock", tr("No card selected"))
+            is_coming = self.viewmodel.selected_id is not None
+            self.trouble.say("clock", tr("Reading the card…") if is_coming else tr("No card selected"))
             self._right.setCurrentWidget(self.trouble)
         self.hint.setVisible(isinstance(card, Card))
         self._show_selection()

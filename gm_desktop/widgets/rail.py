@@ -6,6 +6,8 @@ from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QDragEnterEvent, QDragLeaveEvent, QDropEvent, QIcon, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
+from gm_desktop.formatting import number
+from gm_desktop.i18n import tr_count
 from gm_desktop.theme import SPACE, Theme
 from gm_desktop.widgets.basics import Picture, text_label
 from gm_desktop.widgets.fact_drag import dragged_fact
@@ -29,12 +31,21 @@ class RailButton(QToolButton):
         self._is_target = False
         self._spring = QTimer(self, singleShot=True, interval=SPRING_MS)
         self._spring.timeout.connect(self.click)
+        self._count = 0
         self.setText(text)
         self.setAccessibleName(text)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(34)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
+
+    def show_count(self, count: int) -> None:
+        """Says how many things wait on the page; 0 says nothing."""
+        if count != self._count:
+            self._count = count
+            waiting = tr_count("{count} waits", "{count} wait", count)
+            self.setAccessibleName(f"{self.text()}, {waiting}" if count else self.text())
+            self.update()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """One fact may hover here."""
@@ -83,6 +94,19 @@ class RailButton(QToolButton):
         painter.setFont(theme.font("strong"))
         text = self.text().rstrip("….")
         painter.drawText(self.rect().adjusted(38, 0, -8, 0), Qt.AlignmentFlag.AlignVCenter, text)
+        if self._count:
+            self._paint_count(painter)
+
+    def _paint_count(self, painter: QPainter) -> None:
+        shown = number(self._count) if self._count < 1_000 else "999+"
+        painter.setFont(self._theme.font("small"))
+        width = max(20, painter.fontMetrics().horizontalAdvance(shown) + 12)
+        pill = QRectF(self.width() - width - 8, (self.height() - 18) / 2, width, 18)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.color("accent"))
+        painter.drawRoundedRect(pill, 9, 9)
+        painter.setPen(self._theme.color("on_accent"))
+        painter.drawText(pill, Qt.AlignmentFlag.AlignCenter, shown)
 
 
 class NavigationRail(QWidget):
@@ -114,6 +138,10 @@ class NavigationRail(QWidget):
         self._buttons[page_id], self._icons[page_id] = button, icon
         self._pages.addWidget(button)
         self._paint_icons()
+
+    def show_count(self, page_id: str, count: int) -> None:
+        """Says on the entry of a page how many things wait there."""
+        self._buttons[page_id].show_count(count)
 
     def add_action(self, action: QAction) -> None:
         """Adds an entry at the bottom that follows `action` (text, icon, enabled)."""

@@ -25,6 +25,7 @@ _TARGET = (
     "SELECT c.seq, c.n, c.kind, c.target, c.agent_id, c.version_before, c.version_after,"
     " substr(coalesce(json_extract(c.after, '$.text'), json_extract(c.before, '$.text'),"
     " CASE c.kind WHEN 'fact' THEN (SELECT f.text FROM facts f WHERE f.id = c.target)"
+    " WHEN 'proposal' THEN (SELECT json_extract(p.payload, '$.text') FROM proposals p WHERE p.id = c.target)"
     " WHEN 'entity' THEN coalesce(json_extract(c.after, '$.label'), json_extract(c.before, '$.label'),"
     " (SELECT e.label FROM entities e WHERE e.id = c.target)) END, ''), 1, 400),"
     " json_remove(c.before, '$.text', '$.origin', '$.sources', '$.payload'),"

@@ -21,6 +21,7 @@ from gm_desktop.viewmodels.activity import PAGE_ROWS, ActivityViewModel
 from gm_desktop.viewmodels.activity_details import ActionDetails
 from gm_desktop.viewmodels.activity_filter import ActivityFilter
 from gm_desktop.viewmodels.activity_words import verb_icon, verb_title
+from gm_desktop.viewmodels.clients import ClientsViewModel
 from gm_desktop.viewmodels.states import Empty, Failed, Full
 from gm_desktop.views.activity import ActivityPage
 from gm_engine import Changes, Memory, Origin
@@ -90,7 +91,7 @@ def desk(
     model = ActivityViewModel(open_host, undo, notices, FrozenClock(tick_s=0), open_host)
     for each in (model.lines, model.writers, model.details.targets):
         QAbstractItemModelTester(each, FATAL, each)
-    page = ActivityPage(model, theme)
+    page = ActivityPage(model, ClientsViewModel(open_host, undo, FrozenClock(tick_s=0), open_host), theme)
     page.inspector().setParent(page)
     page.resize(1100, 700)
     qtbot.addWidget(page)
@@ -340,3 +341,19 @@ def test_undo_is_one_key_in_the_window(open_app: App, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: len(app.glance.activity.lines.lines) == 5)
     assert app.glance.activity.lines.lines[0].what == "Undid: Remembered a fact"
     app.show_page("memory")
+
+
+def test_rights_and_proposals_are_told_in_words(desk: Desk) -> None:
+    def review(memory: Memory) -> None:
+        memory.clients.set_access("scout", None, "review")
+        memory.clients.set_access("scout", "ops", "read")
+        scout = memory.acting_as(memory.clients.connect("scout", "1", "stdio"))
+        scout.requests.remember("sales", "The fair is in May")
+
+    desk.write(review)
+    shown = [(line.what, line.sample) for line in desk.model.lines.lines]
+    assert shown == [
+        ("Proposed a change", "sales  ·  The fair is in May"),
+        ("Changed what a program may do", "ops  ·  scout  ·  ops"),
+        ("Changed what a program may do", "scout  ·  everywhere"),
+    ]
