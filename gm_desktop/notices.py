@@ -69,6 +69,10 @@ _SENTENCES = {
     "language_model_failed": "The language model could not help. {message}",
     "import_refused": "Nothing was imported. {message}",
     "embedding_failed": "Similarity search is off: the embedding model did not load. Words and dates still work.",
+    "recall_refused": "The source refused: {message}.",
+    "recall_timeout": "The source did not answer in time.",
+    "recall_closed": "The source's program ended before it answered.",
+    "recall_schema": "The source broke the protocol. {message}",
     "publish_refused": "Nothing was published. {message}",
     "bug": "Something went wrong inside GrayMatter. No committed work is lost; the report has the details.",
 }

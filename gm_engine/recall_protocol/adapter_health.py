@@ -38,7 +38,7 @@ def store_health(served: ServedStore, *, checked_at_ns: int, last_success_at_ns:
         coverage="partial" if is_partial else "complete",
         last_success_at_ns=last_success_at_ns,
         source_watermark=str(seq),
-        index_watermark=str(seq),
+        index_watermark="" if missing else str(seq),
         index_model=memory.vector_status().answering if served.uses_vectors else "",
         record_count=total,
         indexed_count=total - missing - damaged,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -34,7 +34,7 @@ class SourceOutcome:
 
 @dataclass(frozen=True, slots=True)
 class JointHit:
-    """One hit. `score` is prior x relevance / (60 + place in its source); `also_in` names equal content elsewhere."""
+    """One hit. `score` is prior x relevance / (60 + place in its source); `also_in` is the same elsewhere."""
 
     candidate: Candidate
     source_id: str
@@ -106,7 +106,7 @@ def failed(source_id: str, reason: str, *, took_s: float = 0.0) -> SourceAnswer:
 
 
 def join(query: str, answers: Sequence[SourceAnswer], *, limit: int) -> JointAnswer:
-    """One order over all sources, by places and never by their own scores; equal content counts once, at its best."""
+    """One order over all sources, by places never by their own scores; the same evidence counts once, at its best."""
     hits = [
         JointHit(
             candidate, answer.outcome.source_id, answer.prior * _factor(candidate) / (RRF_K + candidate.local_rank)
@@ -125,11 +125,18 @@ def _factor(candidate: Candidate) -> float:
     return 1.0 - _RELEVANCE_SHARE * (1.0 - relevance)
 
 
-def _collapsed(hits: Iterable[JointHit]) -> list[JointHit]:
-    """Each content once; the other locators of it are kept, its score is not raised by agreeing with itself."""
+def _evidence(candidate: Candidate, by_locator: Mapping[str, Candidate]) -> str:
+    """What tells evidence apart: equal content, or being made from a record that is among the hits itself."""
+    origin = next((by_locator[each] for each in candidate.derived_from if each in by_locator), candidate)
+    return origin.content_fingerprint or origin.locator
+
+
+def _collapsed(hits: Sequence[JointHit]) -> list[JointHit]:
+    """Each evidence once; its other locators are kept, its score is not raised by agreeing with itself."""
     first: dict[str, JointHit] = {}
+    by_locator = {hit.candidate.locator: hit.candidate for hit in hits}
     for hit in hits:
-        key = hit.candidate.content_fingerprint or hit.candidate.locator
+        key = _evidence(hit.candidate, by_locator)
         known = first.get(key)
         if known is None:
             first[key] = hit

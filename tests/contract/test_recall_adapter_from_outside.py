@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -179,6 +181,43 @@ def test_a_store_is_left_as_it_was(store: Path, tmp_path: Path) -> None:
         assert own.process.wait(30) == 0
     assert files(store) == before
     assert [*workdir.iterdir()] == []
+
+
+def test_stray_prints_never_reach_the_frames(store: Path, tmp_path: Path) -> None:
+    noisy = """
+import os, sys
+from gm_engine.recall_protocol.adapter import StoreAdapter
+quiet = StoreAdapter.search
+def search(self, params, context):
+    print("a library says something")
+    os.write(1, b"and something below Python, too\\n")
+    return quiet(self, params, context)
+StoreAdapter.search = search
+from gm_engine.cli.main import main
+sys.exit(main(["recall-adapter"]))
+"""
+    with RawCore([sys.executable, "-c", noisy], env=environment({"GRAYMATTER_EMBEDDING_MODE": "keyword-only"})) as own:
+        own.initialize(store, tmp_path)
+        assert own.search("router")["outcome"] == "success"
+        own.result("recall/health")
+    assert {"a library says something\n", "and something below Python, too\n"} <= set(own.stderr)
+
+
+def test_the_handshake_loads_nothing_heavy(store: Path, tmp_path: Path) -> None:
+    asked = {"protocol_version_min": 1, "protocol_version_max": 1, "workdir": str(tmp_path), "source_id": "mem"}
+    frame = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "recall/initialize", "params": asked})
+    code = """
+import atexit, sys
+heavy = {"sqlalchemy", "numpy", "onnxruntime", "chromadb", "tokenizers", "regex", "alembic"}
+atexit.register(lambda: sys.stderr.write(f"loaded: {sorted(heavy & set(sys.modules))}"))
+from gm_engine.cli.main import main
+sys.exit(main(["recall-adapter"]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=f"{frame}\n".encode(), env=environment(), capture_output=True, check=True
+    )
+    assert json.loads(done.stdout)["result"]["adapter_id"] == "graymatter"
+    assert done.stderr == b"loaded: []"
 
 
 def test_the_end_of_input_ends_the_process(store: Path, tmp_path: Path) -> None:

@@ -235,6 +235,13 @@ def test_agreeing_with_itself_raises_no_score() -> None:
     assert answer.hits[1].score < answer.hits[0].score
 
 
+def test_what_was_kept_from_a_hit_is_the_same_evidence() -> None:
+    first = part("a", candidate("a1", 1, content_fingerprint="f"))
+    memory = part("memory", candidate("kept", 1, content_fingerprint="g", derived_from=("s:a1", "x:y")))
+    answer = join("q", [memory, first], limit=10)
+    assert [(hit.candidate.candidate_id, hit.also_in) for hit in answer.hits] == [("kept", ("s:a1",))]
+
+
 @pytest.mark.parametrize(
     ("outcome", "state"),
     [

@@ -159,7 +159,7 @@ def test_what_cannot_be_opened_says_why(page: SourcesPage, file: SourcesFile, qt
     configure(file, "notes")
     page.viewmodel.select_hit("notes:note/n9")
     settled(qtbot, page.viewmodel)
-    assert page.viewmodel.provenance == "gone"
+    assert page.viewmodel.provenance == "The source refused: gone."
     assert not page.search.keep.isEnabled()
 
 
