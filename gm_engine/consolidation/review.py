@@ -35,6 +35,15 @@ from gm_engine.store.facts import (
 from gm_engine.store.proposals import insert_proposals, waiting_with_key
 from gm_engine.store.transaction import Transaction, canonical_json
 
+_WISHES = {
+    "add": "add this fact",
+    "update": "put this text in its place",
+    "forget": "retire it",
+    "pin": "pin it",
+    "unpin": "take its pin off",
+    "alias": "add this vocabulary",
+}
+
 
 class Requests:
     """`memory.requests`: what its writer asks for where its writes wait for review.
@@ -120,6 +129,7 @@ class Requests:
             facts=ids,
             same_key=key,
             text=text,
+            reason=_reason(who.client, asked, wish),
             base={fact.id: fact.version for fact in facts},
             details={
                 **wish,
@@ -130,6 +140,14 @@ class Requests:
             },
         )
         return insert_proposals(tx, [new])[0]
+
+
+def _reason(client: str, asked: str, wish: Mapping[str, JsonValue]) -> str:
+    """The wish in words: `codex asks: link “crane” to “quay”`."""
+    if asked == "link":
+        return f"{client} asks: link “{wish['from']}” to “{wish['to']}”"
+    label = f" as {wish['confidence']}" if "confidence" in wish else ""
+    return f"{client} asks: {_WISHES[asked]}{label}"
 
 
 def _check_confidence(details: Mapping[str, JsonValue]) -> None:

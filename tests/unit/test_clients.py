@@ -242,6 +242,7 @@ def test_every_write_can_be_asked_for_accepted_and_undone(memory: Memory, theirs
     before = state(memory)
     proposal = ASKED[asked](theirs)
     assert (proposal.details["asked"], proposal.agent_id) == (asked, "ops")
+    assert proposal.reason.startswith("codex asks: ")
     assert ASKED[asked](theirs).id == proposal.id  # asked for again while it waits
     assert state(memory) == before
     accepted = memory.inbox.accept(proposal.id)
