@@ -17,7 +17,7 @@ from gm_engine.store.facts import index_terms
 from gm_engine.store.settings import load_settings
 from gm_engine.store.tables import SCHEMA_VERSION, metadata
 
-_LEFT_OUT = frozenset(("meta", "terms", "fact_terms", "models", "vectors", "vector_index", "processes"))
+_LEFT_OUT = frozenset(("meta", "terms", "fact_terms", "models", "vectors", "vector_index", "clients"))
 _CONTENT = ("facts", "checkpoints", "entities", "edges", "blocked", "proposals")
 _BATCH = 500
 _BLOB = "base64"

@@ -337,3 +337,13 @@ def test_always_accept_where_nothing_waits_only_says_so(memory: Memory, codex: C
     before = memory.last_seq()
     assert memory.clients.always_accept("codex", "ops").seq is None
     assert memory.last_seq() == before
+
+
+def test_who_is_connected_stays_out_of_a_dump_and_what_they_may_do_does_not(
+    memory: Memory, codex: ClientOrigin
+) -> None:
+    memory.clients.set_access(codex.client, None, "review")
+    lines = "".join(memory.dump())
+    memory.clients.connect("another", "1", "http")
+    assert "".join(memory.dump()) == lines
+    assert '["codex", "", "review"' in lines
