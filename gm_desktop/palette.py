@@ -32,7 +32,7 @@ class PaletteEntry:
 def find(query: str, entries: Sequence[PaletteEntry], *, limit: int = SHOWN) -> tuple[PaletteEntry, ...]:
     """The best `limit` entries for `query`, best first; all in their own order while it is empty.
 
-    Whole and beginning words count before letters that are merely somewhere inside.
+    A whole title comes first; whole and beginning words count before letters that are merely somewhere inside.
     """
     wanted = " ".join(query.casefold().split())
     if not wanted:
@@ -42,11 +42,14 @@ def find(query: str, entries: Sequence[PaletteEntry], *, limit: int = SHOWN) -> 
     for start in range(0, len(haystacks), _CHUNK):
         chunk = haystacks[start : start + _CHUNK]
         found = process.extract(wanted, chunk, scorer=fuzz.WRatio, limit=limit * 2, score_cutoff=MIN_SCORE)
-        scored.extend((-(score + _bonus(wanted, text)), start + index) for text, score, index in found)
+        scored.extend((-(score + _bonus(wanted, entries[start + at])), start + at) for _, score, at in found)
     return tuple(entries[index] for _, index in sorted(scored)[:limit])
 
 
-def _bonus(wanted: str, text: str) -> float:
+def _bonus(wanted: str, entry: PaletteEntry) -> float:
+    text = entry.haystack
+    if entry.title.rstrip("…").casefold() == wanted:
+        return 90.0
     if text.startswith(wanted):
         return 60.0
     if f" {wanted}" in text:

@@ -47,11 +47,12 @@ for line in sys.stdin:
 
 def until(condition: Callable[[], bool], what: str, *, patience_s: float = PATIENCE_S) -> None:
     """Looks again and again until `condition` holds."""
-    if not _holds(condition, patience_s):
+    if not holds(condition, patience_s):
         pytest.fail(f"gave up waiting until {what}")
 
 
-def _holds(condition: Callable[[], bool], patience_s: float) -> bool:
+def holds(condition: Callable[[], bool], patience_s: float) -> bool:
+    """Whether `condition` holds within so many seconds."""
     pause, end_s = threading.Event(), monotonic() + patience_s
     while not condition():
         if monotonic() > end_s:
@@ -126,7 +127,7 @@ class Window:
             if monotonic() > end_s:
                 self.fail(what)
             self.press(*keys)
-            _holds(until, AGAIN_S)
+            holds(until, AGAIN_S)
 
     def go(self, page: str) -> None:
         """Opens a page by its name through the palette, wherever it stands on the rail."""
@@ -138,8 +139,15 @@ class Window:
             self.press("ctrl+k")
             self.write(page)
             self.press("Return")
-            if not _holds(lambda: self.page == page, AGAIN_S):
+            if not holds(lambda: self.page == page, AGAIN_S):
                 self.press("Escape")
+
+    def call(self, action: str) -> None:
+        """Runs an action by its name through the palette; what it does is for the caller to wait for."""
+        self.until_open()
+        self.press("ctrl+k")
+        self.write(action)
+        self.press("Return")
 
     def quit(self) -> None:
         """Closes the program; while a task still ends, it asks, and Escape keeps it running."""
@@ -170,7 +178,7 @@ class Window:
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
         """Looks again and again until `condition` holds; tells everything that can be seen when it never does."""
-        if not _holds(condition, PATIENCE_S):
+        if not holds(condition, PATIENCE_S):
             self.fail(what)
 
     def until_open(self) -> None:

@@ -81,3 +81,8 @@ def test_keys_choose_run_and_give_the_focus_back(theme: Theme, qtbot: QtBot) -> 
     QTest.keyClick(line, Qt.Key.Key_Escape)
     assert not palette.isVisible()
     assert len(ran) == 1
+
+
+def test_a_whole_title_comes_before_a_longer_one_that_begins_with_it() -> None:
+    entries = [_entry("Restore a backup…", words="zip copy"), _entry("Restore", words="bring back")]
+    assert [entry.title for entry in find("restore", entries)] == ["Restore", "Restore a backup…"]
