@@ -165,6 +165,7 @@ class SourcesViewModel(QObject):
         self._look_token = token = CancelToken()
 
         def job(sources: Sources) -> tuple[tuple[SourceConfig, ...], tuple[SourceHealth, ...]]:
+            sources.follow_file()
             return sources.configured(), sources.health(refresh=refresh, cancel=token)
 
         def done(found: tuple[tuple[SourceConfig, ...], tuple[SourceHealth, ...]]) -> None:

@@ -105,8 +105,8 @@ class JointSearchPanel(QWidget):
             pill.setToolTip("" if chip is None else chip.sentence)
         self._chips.setVisible(bool(model.chips))
         self.verdict.setText(tr("Asking…") if model.is_searching else model.verdict)
-        self.verdict.setVisible(bool(self.verdict.text()))
         has_hits = bool(model.hits.lines)
+        self.verdict.setVisible(has_hits or model.is_searching)
         if not has_hits:
             self._say_nothing()
         self._stack.setCurrentWidget(self.hits if has_hits else self.nothing)

@@ -18,7 +18,7 @@ from gm_desktop.widgets.basics import PageHeader, push_button, rule, text_label
 from gm_desktop.widgets.keys import keep_keys
 from gm_desktop.widgets.line_view import LineView
 
-LIST_WIDTH = 290
+LIST_WIDTH, LIST_HEIGHT = 290, 560
 SEARCH, SOURCE = range(2)
 
 
@@ -46,14 +46,16 @@ class SourcesPage(Page):
         self.look = push_button(tr("Ask how they are"), "", self.viewmodel.look)
         self.look.setToolTip(tr("Start every source and ask for its health (Ctrl+Shift+H)"))
         self.header = PageHeader(tr("Sources"), tr("Other programs to search beside memory"), (self.look, self.add))
-        self.list = LineView(self.viewmodel.lines, self._theme, tr("Sources"))
+        self.list = LineView(self.viewmodel.lines, self._theme, tr("Sources"), grows=True, most_px=LIST_HEIGHT)
         self.list.setFixedWidth(LIST_WIDTH)
         self.failure = text_label("", "danger", wrap=True)
+        self.failure.setContentsMargins(10, 0, 0, 0)
         self.asking = text_label(tr("Asking the sources…"), "small")
+        self.asking.setContentsMargins(10, 0, 0, 0)
         self.alone = text_label(
             tr("Nothing else is configured yet. Add a source to search it beside memory."), "muted", wrap=True
         )
-        self.alone.setContentsMargins(10, 0, 0, 0)
+        self.alone.setContentsMargins(10, 8, 0, 0)
         self.search = JointSearchPanel(self.viewmodel, self._theme)
         self.source = SourcePanel(self.viewmodel, self._theme)
         self.tabs = QTabWidget()
@@ -69,9 +71,9 @@ class SourcesPage(Page):
         left.setSpacing(6)
         left.addWidget(self.asking)
         left.addWidget(self.failure)
-        left.addWidget(self.list, 1)
+        left.addWidget(self.list)
         left.addWidget(self.alone)
-        left.addStretch(0)
+        left.addStretch(1)
         side = QWidget()
         side.setLayout(left)
         side.setFixedWidth(LIST_WIDTH + 20)

@@ -92,7 +92,7 @@ class StoreAdapter:
             raise ProtocolError(ErrorCode.INVALID_PARAMS, error.message) from error
         self._source_id = params.source_id
         if params.location:
-            self._data_dir = Path(params.base_dir) / params.location
+            self._data_dir = Path(params.base_dir) / Path(params.location).expanduser()
         return manifest(self._settings, version=version, uses_vectors=self._uses_vectors)
 
     def search(self, params: SearchParams, context: RequestContext) -> SearchResult:

@@ -69,6 +69,13 @@ class SourcesFile:
     def __init__(self, path: Path) -> None:
         self.path = path
 
+    def stamp(self) -> tuple[int, int] | None:
+        """Another one when the file was written again; None where there is none."""
+        if not self.path.exists():
+            return None
+        found = self.path.stat()
+        return found.st_mtime_ns, found.st_size
+
     def load(self) -> tuple[SourceConfig, ...]:
         """Every configured source, in the order of the file; none where there is no file.
 

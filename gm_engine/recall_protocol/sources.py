@@ -92,10 +92,12 @@ class Sources:
         self._pool = ThreadPoolExecutor(32, thread_name_prefix="recall-source")
         self._supervisor = Supervisor((), clock=self._clock)
         self._configs: dict[str, SourceConfig] = {}
+        self._stamp: tuple[int, int] | None = None
         self.reload()
 
     def reload(self) -> None:
         """Reads the configuration again; adapters are started anew when they are next asked."""
+        self._stamp = self._file.stamp()
         configs = self._file.load()
         before = self._supervisor
         self._configs = {config.id: config for config in configs}
@@ -104,6 +106,11 @@ class Sources:
         )
         self._identities.clear()
         before.close()
+
+    def follow_file(self) -> None:
+        """`reload`, when somebody wrote the configuration since it was read. Raises `InvalidInput` as that does."""
+        if self._file.stamp() != self._stamp:
+            self.reload()
 
     def _spec(self, config: SourceConfig) -> AdapterSpec:
         base_dir = self._file.path.absolute().parent

@@ -187,6 +187,18 @@ def test_a_search_asks_only_whom_it_is_told_to(sources: Sources) -> None:
         sources.search("x", only=("nobody",))
 
 
+def test_a_file_written_by_another_program_is_followed(sources: Sources, tmp_path: Path) -> None:
+    file = SourcesFile(tmp_path / "config" / "sources.toml")
+    sources.follow_file()
+    file.add(SourceConfig("1", "notes", sys.executable, (OTHER, "notes")))
+    assert sources.configured() == ()
+    sources.follow_file()
+    assert [each.id for each in sources.configured()] == ["notes"]
+    file.path.write_text("[[source]]\n", encoding="utf-8")
+    with pytest.raises(InvalidInput):
+        sources.follow_file()
+
+
 def test_a_removed_source_is_asked_no_more(sources: Sources) -> None:
     made = other(sources, "notes")
     assert sources.configured() == (made,)
