@@ -119,16 +119,21 @@ class Keeping:
         *,
         containing: bool = False,
         block: bool = False,
+        checkpoints: bool = False,
         progress: Progress = no_progress,
         cancel: CancelToken | None = None,
     ) -> PurgeReport:
-        """Removes a text for good: facts, journal, words, vectors, inbox, backups, free pages and log. No undo.
+        """Removes a text for good: facts, journal, names, words, vectors, inbox, backups, free pages, log. No undo.
 
         Facts with that text (in any Unicode composition) go; with `containing`, every fact that holds it anywhere. With
-        `block` it is refused from now on, known by its hash only. What else holds the text within something longer is
-        left and named. Can be cancelled until the first row is gone. Raises `NotFound` when the store never held it.
+        `block` it is refused from now on, known by its hash only. Entities with that name go, and those that only such
+        facts spoke of; with `checkpoints`, whole checkpoints that hold it. What else holds the text within something
+        longer is left and named. Can be cancelled until the first row is gone. Raises `NotFound` when the store never
+        held it.
         """
-        report = self._purge(progress).run(text, containing=containing, block=block, cancel=cancel or CancelToken())
+        report = self._purge(progress).run(
+            text, containing=containing, block=block, checkpoints=checkpoints, cancel=cancel or CancelToken()
+        )
         self._keeper_search.wake()
         return report
 

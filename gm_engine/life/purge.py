@@ -44,13 +44,15 @@ class Purge:
         self._discard_indexes = discard_indexes
         self._progress = progress
         self._incomplete: list[str] = []
+        self._checkpoints = False
         self._index_folders = [path for path in (ledger.data_dir / VECTOR_FOLDER).glob("*") if path.is_dir()]
 
-    def run(self, text: str, *, containing: bool, block: bool, cancel: CancelToken) -> PurgeReport:
+    def run(self, text: str, *, containing: bool, block: bool, checkpoints: bool, cancel: CancelToken) -> PurgeReport:
         """See `Memory.purge`. Once the rows are gone it is not cancelled any more."""
         check_text(text)
         needle = Needle(frozenset([text_key(text)]), text, containing)
         self._progress(0, None, "Looking for the text")
+        self._checkpoints = checkpoints
         removed = self._rows(self._ledger, needle, block=block, cancel=cancel)
         with self._ledger.read() as connection:
             left = pending(connection)
@@ -79,12 +81,16 @@ class Purge:
             removed_bytes=removed.size_bytes,
             still_in=elsewhere,
             incomplete=tuple(self._incomplete),
+            entities=removed.entities,
+            checkpoints=removed.checkpoints,
         )
 
     def _rows(self, ledger: Ledger, needle: Needle, *, block: bool, cancel: CancelToken) -> Removed:
         with ledger.write("purge", origin=self._origin) as tx:
             language = load_settings(tx.connection).language
-            removed = purge_rows(tx, needle, language=language, block=block, cancel=cancel)
+            removed = purge_rows(
+                tx, needle, language=language, block=block, cancel=cancel, checkpoints=self._checkpoints
+            )
             if removed:
                 tx.seq  # noqa: B018 — the entry is there even where only history held the text
         return removed

@@ -39,6 +39,7 @@ class BackupSchedule:
 class PurgeReport:
     """What a purge removed, and what it could not.
 
+    `entities` had the text as a name, or only the purged facts spoke of them; `checkpoints` go where that is asked for.
     `removed_bytes` counts the bytes of texts, journal images, vectors and index entries that went. `backups` were
     rewritten without the text. `still_in` names other places of the store that hold the text within something longer;
     `incomplete` says in sentences what has to happen before the last copy is gone; empty when it is.
@@ -52,3 +53,5 @@ class PurgeReport:
     removed_bytes: int
     still_in: tuple[str, ...]
     incomplete: tuple[str, ...]
+    entities: int = 0
+    checkpoints: int = 0

@@ -21,12 +21,11 @@ from gm_engine.store import facts as fact_rows
 from gm_engine.store.blocked import block_key, block_without_text
 from gm_engine.store.entities import load_edge
 from gm_engine.store.graph_edits import change_edge
+from gm_engine.store.purge_names import MARKER, PURGED, names_known_by, remove_names
 from gm_engine.store.transaction import Transaction, canonical_json
 from gm_engine.store.vectors import drop_vectors
 from gm_engine.terms import text_key, text_terms
 
-PURGED = "purged"
-MARKER = "[purged]"
 _PENDING = "purge_pending"
 _STEP = 2000
 _NAMED = 20  # places that a report names; the rest is a number
@@ -63,19 +62,24 @@ class Removed:
     images: int = 0
     vectors: int = 0
     proposals: int = 0
+    entities: int = 0
+    checkpoints: int = 0
     size_bytes: int = 0
     texts: set[str] = field(default_factory=set)
     keys: set[bytes] = field(default_factory=set)
 
     def __bool__(self) -> bool:
-        return bool(self.facts or self.images or self.vectors or self.proposals)
+        return bool(self.facts or self.images or self.vectors or self.proposals or self.entities or self.checkpoints)
 
 
-def purge_rows(tx: Transaction, needle: Needle, *, language: str, block: bool, cancel: CancelToken) -> Removed:
+def purge_rows(
+    tx: Transaction, needle: Needle, *, language: str, block: bool, cancel: CancelToken, checkpoints: bool = False
+) -> Removed:
     """Removes everything that `needle` finds from the rows of a ledger, in this transaction.
 
-    With `block` the texts stay blocked by their hashes. What is left in free pages and in the log goes when the ledger
-    is compacted; `purge_pending` says that this is still to come.
+    With `block` the texts stay blocked by their hashes, with `checkpoints` whole checkpoints go that hold the text.
+    What is left in free pages and in the log goes when the ledger is compacted; `purge_pending` says that this is still
+    to come.
     """
     removed = Removed()
     ids = _targets(tx.connection, needle, removed, cancel)
@@ -90,7 +94,14 @@ def purge_rows(tx: Transaction, needle: Needle, *, language: str, block: bool, c
     _forget_vectors(tx.connection, removed)
     _forget_terms(tx.connection, removed, language)
     _forget_blocked(tx, needle, removed, block=block)
-    quoted = sorted({*removed.texts, *([needle.text] if needle.text else [])}, key=len, reverse=True)
+    texts = {*removed.texts, *([needle.text] if needle.text else [])}
+    orphans = names_known_by(tx.connection, removed.texts)
+    labels = remove_names(tx, removed.keys, texts, orphans=orphans, fact_ids=ids)
+    removed.entities = len(labels)
+    removed.size_bytes += sum(len(label.encode()) for label in labels.values())
+    if checkpoints and needle.text:
+        _remove_checkpoints(tx, needle.text, removed)
+    quoted = sorted({*texts, *labels.values()}, key=len, reverse=True)
     if quoted:
         _forget_quotes(tx.connection, quoted, removed)
     if removed:
@@ -341,6 +352,26 @@ def _clean(value: str, texts: Sequence[str]) -> str:
     return value
 
 
+def _remove_checkpoints(tx: Transaction, text: str, removed: Removed) -> None:
+    rows = tx.connection.exec_driver_sql(
+        f"SELECT id, agent_id, version, length(payload) FROM checkpoints WHERE {_HOLDS}", (text, _escaped(text))
+    ).all()
+    for checkpoint_id, agent_id, version, size in rows:
+        tx.connection.exec_driver_sql("DELETE FROM checkpoints WHERE id = ?", (checkpoint_id,))
+        image = {PURGED: True}
+        tx.record(
+            "checkpoint",
+            checkpoint_id,
+            agent_id=agent_id,
+            version_before=version,
+            version_after=0,
+            before=image,
+            after=None,
+        )
+        removed.size_bytes += size
+    removed.checkpoints = len(rows)
+
+
 def _escaped(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
@@ -364,12 +395,10 @@ def clear_pending(connection: Connection) -> None:
     connection.exec_driver_sql("DELETE FROM meta WHERE key = ?", (_PENDING,))
 
 
+_HOLDS = "(instr(payload, CAST(?1 AS BLOB)) > 0 OR instr(payload, CAST(?2 AS BLOB)) > 0 OR instr(note, ?1) > 0)"
 _PLACES: Mapping[str, str] = {
     "fact {}": "SELECT id FROM facts WHERE instr(text, ?1) > 0 ORDER BY id",
-    "checkpoint {}": (
-        "SELECT id FROM checkpoints WHERE instr(payload, CAST(?1 AS BLOB)) > 0 OR instr(payload, CAST(?2 AS BLOB)) > 0"
-        " OR instr(note, ?1) > 0 ORDER BY id"
-    ),
+    "checkpoint {}": f"SELECT id FROM checkpoints WHERE {_HOLDS} ORDER BY id",
     "proposal {}": "SELECT id FROM proposals WHERE instr(payload, ?2) > 0 ORDER BY id",
     "entity {}": "SELECT id FROM entities WHERE instr(label, ?1) > 0 OR instr(id, ?1) > 0 ORDER BY id",
     "link {}": "SELECT DISTINCT relation FROM edges WHERE instr(relation, ?1) > 0 ORDER BY 1",

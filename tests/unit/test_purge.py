@@ -24,6 +24,7 @@ from gm_engine import (
     verify_backup,
 )
 from gm_engine.doctor import Verdict, examine
+from gm_engine.graph.records import DictionaryEntry
 from gm_engine.records import Edge, Entity, Origin
 from gm_engine.store.database import LEDGER_NAME, Ledger
 from gm_engine.store.entities import upsert_edges, upsert_entities
@@ -175,6 +176,76 @@ def test_links_forget_the_facts_that_were_purged(memory: Memory) -> None:
     memory.purge(SECRET)
     (edge,) = memory.graph.edges()
     assert edge.sources == (other.id,)
+
+
+NAME = "Zanzibar Quokka"
+
+
+def test_a_text_that_is_a_name_too_is_nowhere_in_the_data_directory(memory: Memory) -> None:
+    fact = memory.remember("scout", NAME)
+    memory.remember("scout", "Ana met Ben in Faro.")
+    graph = memory.graph
+    graph.add(NAME, "project")
+    graph.add("Ana", "person")
+    ids = {entity.label: entity.id for entity in graph.entities()}
+    graph.link(ids["Ana"], ids[NAME], "related_to")
+    graph.unlink(ids["Ana"], ids[NAME], "related_to")
+    graph.link(ids["Ana"], ids[NAME], "related_to")
+    graph.define(DictionaryEntry(NAME, "project", ("ZQ",)))
+    memory.store_value("notes", "saved", {"query": NAME})
+    memory.inbox.add([NewProposal("write", "review", "scout", (fact.id,), "same", text=f"About {NAME}.", reason=NAME)])
+    memory.wait_for_embeddings()
+    memory.backup()
+    forms = (NAME, NAME.casefold())
+    assert len(holders(memory.data_dir, *forms)) >= 2
+    report = memory.purge(NAME)
+    assert (report.facts, report.entities, report.incomplete) == (1, 1, ())
+    left = [name.casefold() for name in holders(memory.data_dir, *forms)]
+    assert left == []
+    assert [entity.label for entity in graph.entities()] == ["Ana"]
+    assert graph.edges() == ()
+    assert is_sound(memory.data_dir)
+    entries = memory.journal(limit=1000)
+    assert {target for target, _ in replay(reversed(entries), kind="entity").items()} == {ids["Ana"]}
+    assert replay(reversed(entries), kind="edge") == {}
+
+
+def test_names_that_only_the_purged_fact_knew_go_and_others_stay(memory: Memory) -> None:
+    memory.remember("scout", "Ana Pereira lives in Faro.")
+    memory.remember("scout", "Ana Pereira works with Bartholomew Quux.")
+    memory.graph.extract()
+    assert {"Ana Pereira", "Bartholomew Quux"} <= {entity.label for entity in memory.graph.entities()}
+    report = memory.purge("Ana Pereira works with Bartholomew Quux.")
+    assert report.entities == 1
+    assert "Ana Pereira" in {entity.label for entity in memory.graph.entities()}
+    assert holders(memory.data_dir, "Bartholomew", "bartholomew") == []
+    assert is_sound(memory.data_dir)
+
+
+def test_the_graph_of_the_past_shows_a_marker_instead_of_a_purged_name(memory: Memory) -> None:
+    memory.remember("scout", NAME)
+    memory.graph.add(NAME, "project")
+    before = memory.last_seq() + 1
+    memory.purge(NAME)
+    with memory.at(before_seq=before) as view:
+        assert [entity.label for entity in view.graph.entities()] == ["[purged]"]
+    for entry in memory.journal():
+        if entry.verb != "purge":
+            with pytest.raises((UndoConflict, InvalidInput)):
+                memory.undo(entry.seq)
+            break
+
+
+def test_whole_checkpoints_go_only_when_that_is_asked_for(memory: Memory) -> None:
+    memory.remember("scout", SECRET)
+    held = memory.checkpoints.save("scout", state={"note": SECRET})
+    kept = memory.checkpoints.save("scout", state={"note": "nothing"})
+    assert memory.purge(SECRET).still_in == (f"checkpoint {held.id}",)
+    report = memory.purge(SECRET, checkpoints=True)
+    assert (report.checkpoints, report.still_in, report.incomplete) == (1, (), ())
+    assert [found.id for found in memory.checkpoints.list()] == [kept.id]
+    assert holders(memory.data_dir, "Xyzzy-4711") == []
+    assert is_sound(memory.data_dir)
 
 
 def test_backups_are_rewritten_without_the_text_and_stay_sound(memory: Memory, tmp_path: Path) -> None:
