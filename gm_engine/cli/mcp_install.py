@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,37 +30,43 @@ _scope = click.option(
     help="The person's configuration, or that of the project in the current folder.",
 )
 _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would be written.")
+_yes = click.option("--yes", is_flag=True, help="Write without asking (a script is never asked).")
 
 
 @click.command()
 @_clients
 @_scope
 @_dry_run
+@_yes
 @shared_options
-def install(names: tuple[str, ...], *, scope: Scope, dry_run: bool) -> None:
+def install(names: tuple[str, ...], *, scope: Scope, dry_run: bool, yes: bool) -> None:
     """Add this memory to the configuration of MCP clients: those found here, or those named with --client.
 
     Only our own entry is written: other entries, comments and layout stay as they are, and a copy of the file is kept
-    beside it. A file that is no valid configuration is left alone. NAME is claude-code, claude-desktop, cursor,
+    beside it. On a terminal the change is shown and asked about before it is written. A file that is no valid
+    configuration is left alone. NAME is claude-code, claude-desktop, cursor,
     vscode, codex, opencode, windsurf or zed.
     """
     from gm_engine.wiring import plan_connect
 
     places, server = _here(scope)
-    _change(lambda client: plan_connect(client, places, server, scope=scope), names, places, scope, dry_run=dry_run)
+    made = partial(plan_connect, places=places, server=server, scope=scope)
+    _change(made, names, places, scope, dry_run=dry_run, yes=yes)
 
 
 @click.command()
 @_clients
 @_scope
 @_dry_run
+@_yes
 @shared_options
-def uninstall(names: tuple[str, ...], *, scope: Scope, dry_run: bool) -> None:
+def uninstall(names: tuple[str, ...], *, scope: Scope, dry_run: bool, yes: bool) -> None:
     """Remove this memory from the configuration of MCP clients; everything else in it stays."""
     from gm_engine.wiring import plan_disconnect
 
     places, _ = _here(scope)
-    _change(lambda client: plan_disconnect(client, places, scope=scope), names, places, scope, dry_run=dry_run)
+    made = partial(plan_disconnect, places=places, scope=scope)
+    _change(made, names, places, scope, dry_run=dry_run, yes=yes)
 
 
 @click.command()
@@ -103,47 +111,69 @@ def _here(scope: Scope) -> tuple[Places, Server]:
 
 
 def _change(
-    plan: Callable[[Client], Plan], names: Sequence[str], places: Places, scope: Scope, *, dry_run: bool
+    plan: Callable[[Client], Plan], names: Sequence[str], places: Places, scope: Scope, *, dry_run: bool, yes: bool
 ) -> None:
-    """Plans every change, then carries them out; what one client refuses does not stop the others."""
+    """Plans every change, shows it, then carries it out; what one client refuses does not stop the others."""
     from gm_engine.clock import SystemClock
     from gm_engine.wiring import carry_out
 
-    payload: list[JsonValue] = []
-    lines: list[str] = []
-    refused: WiringRefused | None = None
+    plans: list[Plan] = []
+    refused: list[tuple[Client, WiringRefused]] = []
     for client in _chosen(names, places, scope):
         try:
-            made = plan(client)
-            backup = None if dry_run else carry_out(made, clock=SystemClock()).backup
+            plans.append(plan(client))
         except WiringRefused as error:
-            refused = refused or error
-            payload.append({"client": client.name, "action": "refused", "reason": error.message})
-            lines.append(f"{client.name}: {plain(error.message)}")
-            continue
-        payload.append(
-            {
-                "client": client.name,
-                "action": made.action,
-                "path": str(made.path),
-                "backup": None if backup is None else str(backup),
-                "written": not dry_run and made.action != "nothing",
-                "diff": made.diff,
-            }
-        )
-        lines += _lines(made, backup, dry_run=dry_run)
-    current().answer(payload, lines)
-    if refused is not None:
-        raise refused
+            refused.append((client, error))
+    asks = not (dry_run or yes or current().json) and _has_person() and any(one.diff for one in plans)
+    if asks:
+        sys.stderr.write("".join(f"{line}\n" for one in plans for line in _lines(one, None, dry_run=True)))
+        click.confirm("Write this?", abort=True, err=True)
+    done: list[tuple[Plan, Path | None]] = []
+    for made in plans:
+        try:
+            done.append((made, None if dry_run else carry_out(made, clock=SystemClock()).backup))
+        except WiringRefused as error:
+            refused.append((made.client, error))
+    _tell(done, refused, dry_run=dry_run, was_shown=asks)
 
 
-def _lines(made: Plan, backup: Path | None, *, dry_run: bool) -> list[str]:
+def _has_person() -> bool:
+    return sys.stdin.isatty()
+
+
+def _tell(
+    done: Sequence[tuple[Plan, Path | None]],
+    refused: Sequence[tuple[Client, WiringRefused]],
+    *,
+    dry_run: bool,
+    was_shown: bool,
+) -> None:
+    payload: list[JsonValue] = [
+        {
+            "client": made.client.name,
+            "action": made.action,
+            "path": str(made.path),
+            "backup": None if backup is None else str(backup),
+            "written": not dry_run and made.action != "nothing",
+            "diff": made.diff,
+        }
+        for made, backup in done
+    ]
+    payload += [{"client": one.name, "action": "refused", "reason": error.message} for one, error in refused]
+    lines = [line for made, backup in done for line in _lines(made, backup, dry_run=dry_run, with_diff=not was_shown)]
+    current().answer(payload, [*lines, *(f"{one.name}: {plain(error.message)}" for one, error in refused)])
+    if refused:
+        raise refused[0][1]
+
+
+def _lines(made: Plan, backup: Path | None, *, dry_run: bool, with_diff: bool = True) -> list[str]:
     where = plain(str(made.path))
     if made.action == "nothing":
         return [f"{made.client.name}: nothing to do in {where}"]
     words = {"create": "create", "add": "add to", "replace": "correct", "remove": "remove from"}[made.action]
     lines = [f"{made.client.name}: {'would ' if dry_run else ''}{words} {where}"]
-    lines += [f"    {plain(line)}" for line in made.diff.splitlines()]
+    if with_diff:
+        lines += [f"    {plain(line)}" for line in made.diff.splitlines()]
     if backup is not None:
         lines.append(f"    the file as it was: {plain(str(backup))}")
     return lines

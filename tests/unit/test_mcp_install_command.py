@@ -76,7 +76,7 @@ def test_one_invalid_file_does_not_stop_the_others_and_is_an_error(home: Path) -
     (home / ".cursor" / "mcp.json").write_text("{")
     answer = run("--json", "mcp", "install", "--client", "cursor", "--client", "windsurf")
     assert answer.code == 1
-    assert [one["action"] for one in answer.json] == ["refused", "create"]
+    assert {one["client"]: one["action"] for one in answer.json} == {"cursor": "refused", "windsurf": "create"}
     assert answer.error["code"] == "wiring_refused"
     assert (home / ".cursor" / "mcp.json").read_text() == "{"
 
@@ -94,3 +94,15 @@ def test_without_a_console_script_the_interpreter_is_named(home: Path, monkeypat
     run("mcp", "install", "--client", "cursor")
     entry = json.loads((home / ".cursor" / "mcp.json").read_text())["mcpServers"]["graymatter"]
     assert (entry["command"], entry["args"]) == (sys.executable, ["-m", "gm_engine.cli", "mcp", "serve"])
+
+
+@pytest.mark.parametrize(("answered", "code", "written"), [(b"n\n", 130, False), (b"y\n", 0, True)])
+def test_on_a_terminal_the_change_is_shown_before_it_is_written(
+    home: Path, monkeypatch: pytest.MonkeyPatch, answered: bytes, code: int, written: bool
+) -> None:
+    monkeypatch.setattr("gm_engine.cli.mcp_install._has_person", lambda: True)
+    answer = run("mcp", "install", "--client", "cursor", stdin=answered)
+    assert answer.code == code
+    assert '+    "graymatter": {' in answer.err
+    assert "Write this?" in answer.err
+    assert (home / ".cursor" / "mcp.json").exists() is written
