@@ -201,6 +201,29 @@ def test_an_abandoned_search_stops(memory: Memory, clock: FrozenClock) -> None:
     assert isinstance(context, CancelToken)
 
 
+def test_a_ledger_that_may_not_be_read_is_denied_without_a_word(
+    memory: Memory, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    adapter = adapter_on(memory, clock)
+    with pytest.raises(ProtocolError) as refused:
+        search(adapter, "rollback")
+    assert (refused.value.name, refused.value.data) == ("source_denied", None)
+    health = adapter.health(RequestContext())
+    assert (health.status, health.coverage, health.diagnostics) == ("denied", "unknown", None)
+
+
+def test_a_file_that_is_no_ledger_is_unavailable_and_no_path_is_told(tmp_path: Path, clock: FrozenClock) -> None:
+    (tmp_path / "ledger.sqlite").write_bytes(b"this is no database, whatever its name says" * 100)
+    adapter = StoreAdapter(tmp_path, clock=clock, embedder=ScriptedEmbedder())
+    adapter.initialize(InitializeParams(1, 1, "work", "mem"), RequestContext())
+    with pytest.raises(ProtocolError) as refused:
+        search(adapter, "rollback")
+    assert refused.value.name == "source_unavailable"
+    assert str(tmp_path) not in refused.value.message
+    assert adapter.health(RequestContext()).status == "unavailable"
+
+
 @pytest.mark.parametrize(
     "name",
     [
