@@ -95,7 +95,7 @@ def _other_doubles(homes: _Homes, found: Found, scan: Scan, folder: Folder) -> I
             continue
         homes.notes[new] = Present(path, scan.files[path], path in scan.read_only)
         if key in homes.entries:
-            homes.entries[new] = replace(homes.entries[key], path=path, content="")
+            homes.entries[new] = homes.entries[key]._replace(path=path, content="")
 
 
 def _other_strangers(homes: _Homes, found: Found, manifest: Manifest, scan: Scan, folder: Folder) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from exporters.obsidian.edits import Entities, foreign_lines, lines_of, note_edits, said
 from exporters.obsidian.folder import Folder
@@ -28,8 +28,7 @@ Status = Literal["new", "changed", "unchanged", "edited", "conflict", "unreadabl
 LEFT_ALONE: tuple[Status, ...] = ("edited", "conflict", "unreadable", "elsewhere", "read-only")
 
 
-@dataclass(frozen=True, slots=True)
-class Present:
+class Present(NamedTuple):
     """A note found in the vault: its path (as in `Entry`), its stamp, whether it may not be written."""
 
     path: str

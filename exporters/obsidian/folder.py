@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path, PurePosixPath
 
 from exporters.obsidian.manifest import FOLDER, Stamp
@@ -299,7 +300,7 @@ def notes_elsewhere(folder: Folder) -> Iterator[tuple[str, bytes]]:
 def _entries(directory: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(directory) as found:
-            return sorted(found, key=lambda entry: entry.name)
+            return sorted(found, key=attrgetter("name"))
     except FileNotFoundError:
         return []
 

@@ -85,8 +85,8 @@ class Layout:
         place = self.places.get(key)
         if place is None:
             return None
-        make = markdown_link if self.markdown_links else wikilink
-        return make(in_vault(self.folder, place.path), shown(place.title))
+        path = in_vault(self.folder, place.path)
+        return markdown_link(path, shown(place.title)) if self.markdown_links else wikilink(path, shown(place.title))
 
 
 def in_vault(folder: str, path: str) -> str:

@@ -19,6 +19,7 @@ FOLDER = ".graymatter"
 MANIFEST = f"{FOLDER}/manifest.json"
 FILES = f"{FOLDER}/files.json"
 _VERSION = 1
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 class Base(NamedTuple):
@@ -31,8 +32,7 @@ class Base(NamedTuple):
     lines: str
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One published note. Hashes are hexadecimal.
 
     `path` is relative to the folder; with a leading `/` it is relative to the vault: a person moved the note out.
@@ -90,11 +90,15 @@ class Manifest:
     agents: dict[str, AgentNames] = field(default_factory=dict)
     complete: str = ""
     files: dict[str, str] = field(default_factory=dict)
+    _lines: Mapping[str, tuple[Entry, str]] = field(default_factory=dict, compare=False, repr=False)
+
+    def after(self, notes: dict[str, Entry], agents: dict[str, AgentNames]) -> Manifest:
+        """A manifest of other notes, which writes those that stayed as they were read."""
+        return Manifest(notes, agents, files=dict(self.files), _lines=self._lines)
 
     def dump(self, seq: int) -> bytes:
         """The manifest as JSON, one note a line, the same bytes for the same content. `seq` is the store's last."""
-        records = [_entry_record(key, entry) for key, entry in sorted(self.notes.items())]
-        notes = json.dumps(records, ensure_ascii=False)[1:-1].replace('}, {"id": ', '},\n{"id": ')  # one a line
+        notes = ",\n".join(self._line(key, entry) for key, entry in sorted(self.notes.items()))
         agents = {key: asdict(names) for key, names in sorted(self.agents.items())}
         record = {
             "version": _VERSION,
@@ -105,6 +109,10 @@ class Manifest:
         }
         head = json.dumps(record, ensure_ascii=False)[:-1]
         return f'{head}, "notes": [\n{notes}\n]}}\n'.encode()
+
+    def _line(self, key: str, entry: Entry) -> str:
+        known = self._lines.get(key)
+        return known[1] if known is not None and known[0] is entry else _ENCODER.encode(_entry_record(key, entry))
 
 
 def load_manifest(data: bytes | None) -> Manifest:
@@ -117,14 +125,25 @@ def load_manifest(data: bytes | None) -> Manifest:
     if not isinstance(version, int) or version > _VERSION:
         raise PublishRefused("The vault was published by a newer program. Update this one first.", version=version)
     try:
+        notes = {note.pop("id"): _entry(note) for note in record.get("notes", [])}
         return Manifest(
-            notes={note.pop("id"): _entry(note) for note in record.get("notes", [])},
+            notes=notes,
+            _lines=_lines_of(notes, data or b""),
             agents={key: AgentNames(**names) for key, names in record.get("agents", {}).items()},
             complete=str(record.get("complete", "")),
             files={str(path): str(content) for path, content in record.get("files", {}).items()},
         )
     except (TypeError, KeyError, AttributeError):
         return Manifest()
+
+
+def _lines_of(notes: Mapping[str, Entry], data: bytes) -> dict[str, tuple[Entry, str]]:
+    """The notes with the lines that they were read from, as far as these are as we write them."""
+    lines = data.decode("utf-8", "replace").split("\n")[1:-2]
+    if len(lines) != len(notes):
+        return {}
+    pairs = zip(notes.items(), lines, strict=True)
+    return {key: (entry, line.rstrip(",")) for (key, entry), line in pairs if line.startswith(f'{{"id": "{key}", ')}
 
 
 def _entry_record(key: str, entry: Entry) -> dict[str, object]:

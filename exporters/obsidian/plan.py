@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from exporters.obsidian.adopting import adopt
@@ -59,6 +61,19 @@ class Plan:
         return in_vault(self.folder.name, path)
 
 
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Holds the collector of cycles back: a plan is a hundred thousand objects and none, and it would walk them all."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@_without_collecting()
 def make_plan(
     memory: Memory,
     folder: Folder,

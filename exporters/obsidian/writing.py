@@ -32,7 +32,7 @@ class Writer:
         places, found, deleted = self.plan.layout.places, self.plan.found.notes, self.plan.deleted
         entries = self.plan.manifest.notes.items()
         known = {key: entry for key, entry in entries if key in places or key in found or key in deleted}
-        self._manifest = Manifest(known, agents, files=dict(self.plan.manifest.files))
+        self._manifest = self.plan.manifest.after(known, agents)
         self._stamps = {
             entry.path: stamp
             for entry in self.plan.manifest.notes.values()
@@ -115,8 +115,8 @@ class Writer:
     def _keep(self, step: Step, *, path: str, wanted: str | None) -> None:
         """A note that is left alone keeps its base; only where it lies is remembered. `wanted` None: as it was."""
         entry = self._manifest.notes.get(step.note.key) or Entry(path, "", 0, "", managed="", shown="", alone=False)
-        self._manifest.notes[step.note.key] = replace(
-            entry, path=path, wanted=entry.wanted if wanted is None else wanted
+        self._manifest.notes[step.note.key] = entry._replace(
+            path=path, wanted=entry.wanted if wanted is None else wanted
         )
 
     def write_extras(self) -> None:
