@@ -73,6 +73,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "kg unlink": ('kg unlink Marta "Porto warehouse" --relation leads',),
     "mcp serve": ("mcp serve", "mcp serve --http 127.0.0.1:8080"),
     "mcp token": ("mcp token",),
+    "mcp clients": ("mcp clients",),
+    "mcp allow": ("mcp allow codex review", "mcp allow codex read --agent ops", "mcp allow codex default"),
     "mcp install": ("mcp install --dry-run", "mcp install --client cursor --client zed"),
     "mcp uninstall": ("mcp uninstall --client cursor",),
     "mcp status": ("mcp status --json",),

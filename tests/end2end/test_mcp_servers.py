@@ -17,7 +17,7 @@ from gm_engine import FactQuery, Memory
 from gm_engine.mcp.schemas import definitions
 from tests.fakes.mcp_calls import Calls, check_answer
 from tests.fakes.mcp_model import BLOCKED, Model
-from tests.fakes.mcp_peer import http_server, http_session, stdio_session
+from tests.fakes.mcp_peer import http_server, http_session, raw_server, stdio_session
 
 pytestmark = pytest.mark.end2end
 
@@ -146,3 +146,21 @@ def test_a_long_call_tells_its_progress_and_can_be_cancelled(tmp_path: Path) -> 
     asyncio.run(talk())
     assert heard
     assert max(heard) < 1_000
+
+
+def test_a_client_of_the_newer_protocol_needs_no_handshake(tmp_path: Path) -> None:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "newer", "version": "9"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    fact = {"agent_id": "ops", "text": "The gate opens at nine."}
+    with raw_server(tmp_path) as server:
+        listed = server.answer(server.send("tools/list", {"_meta": meta}))
+        assert listed["result"]["tools"] == list(definitions())
+        added = server.answer(server.send("tools/call", {"name": "memory_add", "arguments": fact, "_meta": meta}))
+        assert added["result"]["structuredContent"] == {"agent_id": "ops", "stored": True}
+        with Memory.open(tmp_path, background=False) as memory:
+            (written,) = memory.list_facts(FactQuery())
+            assert (written.origin.client, written.origin.client_version) == ("newer", "9")
+            assert [client.name for client in memory.clients.list()] == ["newer"]

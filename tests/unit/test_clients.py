@@ -25,6 +25,7 @@ from gm_engine import (
 )
 from gm_engine.records import Access, WaitingClient
 from tests.fakes.clock import FrozenClock
+from tests.fakes.command_line import run
 from tests.fakes.embedder import ScriptedEmbedder
 
 
@@ -347,3 +348,26 @@ def test_who_is_connected_stays_out_of_a_dump_and_what_they_may_do_does_not(
     memory.clients.connect("another", "1", "http")
     assert "".join(memory.dump()) == lines
     assert '["codex", "", "review"' in lines
+
+
+def test_the_command_line_lists_clients_and_says_what_they_may_do(
+    memory: Memory, codex: ClientOrigin, theirs: Memory
+) -> None:
+    store = ("--data-dir", memory.data_dir)
+    assert run(*store, "mcp", "allow", "codex", "review").out == "codex may read, and write with review everywhere\n"
+    allowed = run(*store, "--json", "mcp", "allow", "codex", "read", "--agent", "ops").json
+    assert (allowed["access"], allowed["agent_id"]) == ("read", "ops")
+    theirs.requests.remember("sales", GATE)
+    said = run(*store, "mcp", "clients").out.splitlines()
+    assert said[0].startswith("codex 1.2  stdio, process ")
+    assert said[0].endswith("0 reads, 0 writes, may read, and write with review")
+    assert said[1:] == [
+        "codex may read, and write with review everywhere",
+        "codex may read in ops",
+        "codex: 1 waiting in the inbox",
+    ]
+    listed = run(*store, "--json", "mcp", "clients").json
+    assert [(each["name"], each["access"]) for each in listed["connected"]] == [(codex.client, "review")]
+    assert run(*store, "mcp", "allow", "codex", "default", "--agent", "ops").out.startswith("codex may read, and write")
+    assert run(*store, "mcp", "allow", "codex", "everything").code == 2
+    assert run(*store, "mcp", "allow", " ", "read").code == 2
