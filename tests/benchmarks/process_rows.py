@@ -16,12 +16,15 @@ _CLI = "import sys; from gm_engine.cli.main import main; sys.exit(main())"
 
 
 def recall_process(folder: Path) -> Iterator[Row]:
-    """`graymatter recall` from start to end, the query's embedding included."""
+    """`graymatter recall` from start to end, with the query's embedding and by words alone."""
     store = build_store(folder / "10k", FACTS)
     command = ("-c", _CLI, "--data-dir", store, "recall", "alpha", "who confirmed the revised quote", "--json")
     measured = best(lambda: process(*command))
     imports = best(lambda: process("-c", "import numpy, sqlalchemy, onnxruntime, tokenizers"))
     yield Row("`graymatter recall`, whole process", measured, 1.5, "s", "importing its libraries", imports)
+    by_words = best(lambda: process(*command, env={"GRAYMATTER_EMBEDDING_MODE": "keyword-only"}))
+    imports = best(lambda: process("-c", "import numpy, sqlalchemy"))
+    yield Row("`graymatter recall` by words alone", by_words, 1.0, "s", "importing its libraries", imports)
 
 
 def help_process(folder: Path) -> Iterator[Row]:
