@@ -381,6 +381,30 @@ def test_a_write_beyond_the_threshold_starts_a_cycle_that_only_proposes(memory: 
     assert not memory.get(twins[1]).is_superseded
 
 
+def test_a_cycle_starts_at_the_threshold_and_not_one_fact_earlier(memory: Memory) -> None:
+    fill(memory, 19)
+    steps(memory)
+    assert memory.consolidation_counters().cycles == 0
+    memory.remember("ops", "The twentieth fact.")
+    steps(memory)
+    assert memory.consolidation_counters().cycles == 1
+
+
+def test_a_revision_starts_a_cycle_too(tmp_path: Path, clock: FrozenClock) -> None:
+    quiet = Config(embedding_mode=EmbeddingMode.KEYWORD_ONLY, async_consolidate=False)
+    with Memory.open(tmp_path / "store", clock=clock, config=quiet, background=False) as memory:
+        ids = fill(memory, 20)
+    config = Config(embedding_mode=EmbeddingMode.KEYWORD_ONLY)
+    with Memory.open(tmp_path / "store", clock=clock, config=config, background=False) as memory:
+        for verb in (memory.pin, memory.retire, memory.restore):
+            verb("ops", ids[:1])
+        steps(memory)
+        assert memory.consolidation_counters().cycles == 0
+        memory.revise("ops", ids[:1], "Said in other words.")
+        steps(memory)
+        assert memory.consolidation_counters().cycles == 1
+
+
 def test_shared_facts_are_consolidated_only_when_written_as_any_agent(memory: Memory) -> None:
     for n in range(21):
         memory.remember_shared(f"Note {chr(65 + n)} is new.")
@@ -537,6 +561,19 @@ def test_at_the_threshold_nothing_is_summed_up(tmp_path: Path, clock: FrozenCloc
         memory.remember("ops", "One more.")
         memory.consolidate("ops", dry_run=True)
         assert server.asked == [], "a dry run asks nobody"
+
+
+@pytest.mark.parametrize(("facts", "asked"), [(20, 0), (21, 1)])
+def test_a_cycle_by_itself_sums_up_only_above_the_threshold(
+    tmp_path: Path, clock: FrozenClock, facts: int, asked: int
+) -> None:
+    with model_server(Reply()) as server, with_model(tmp_path, clock, server, []) as memory:
+        ids = fill(memory, facts)
+        server.answer(openai(json.dumps({"summary": "Woods.", "consumes": ids[:2]})))
+        memory.maybe_consolidate("ops")
+        assert len(server.asked) == asked
+        assert len(memory.inbox.list(kind="summary")) == asked
+        assert not any(fact.is_superseded for fact in memory.facts(ids))
 
 
 def test_a_rejected_summary_is_not_asked_for_again(tmp_path: Path, clock: FrozenClock) -> None:
