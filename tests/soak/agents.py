@@ -26,7 +26,7 @@ from tests.fakes.command_line import ROOT
 from tests.fakes.mcp_peer import RawServer
 
 SECONDS, SERVERS, WRITES = 120.0, 8, 500
-KILL_EVERY_S = 5.0
+KILL_EVERY_S = 5.0  # from when every server has answered once
 REFRESH_S, STALL_MS = 1.0, 100.0
 PATIENCE_S = 30.0
 AGENT = "soak"
@@ -107,6 +107,9 @@ def soak(folder: Path, seconds: float, servers: int) -> int:
         threads = [Thread(target=worker.run) for worker in workers]
         for thread in threads:
             thread.start()
+        until = time.monotonic() + PATIENCE_S
+        while time.monotonic() < until and not all(worker.searches for worker in workers):
+            time.sleep(0.1)
         _kill_now_and_then(workers, threads, seconds)
         stop.set()
         for thread in threads:
