@@ -8,7 +8,7 @@ scroll bar through 100,000 rows never queues what nobody sees any more. Sorting 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
@@ -82,9 +82,18 @@ class PagedTable(QAbstractTableModel):
 
     def row_of(self, fact_id: str) -> int | None:
         """The row of an id, None where it is not in the result."""
+        return self._rows().get(fact_id)
+
+    def rows_of(self, ids: Set[str]) -> list[int]:
+        """The rows of those ids that are in the result, in order."""
+        if len(ids) * 4 > len(self._ids):
+            return [row for row, each in enumerate(self._ids) if each in ids]  # sorted already
+        return sorted(row for row in map(self._rows().get, ids) if row is not None)
+
+    def _rows(self) -> dict[str, int]:
         if self._row_of is None:
             self._row_of = {each: row for row, each in enumerate(self._ids)}
-        return self._row_of.get(fact_id)
+        return self._row_of
 
     def body(self, fact_id: str) -> FactRow | None:
         """The body of an id when it is cached."""

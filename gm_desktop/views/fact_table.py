@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import (
+    QEvent,
+    QItemSelection,
+    QItemSelectionModel,
+    QItemSelectionRange,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QSignalBlocker,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView
 
@@ -19,6 +31,8 @@ TEXT, PINNED, AGENT, CONFIDENCE, WEIGHT, AGE, USES, ORIGIN, STATUS = range(9)
 _WIDTHS = {PINNED: 34, AGENT: 112, CONFIDENCE: 100, WEIGHT: 98, AGE: 60, USES: 60, ORIGIN: 112, STATUS: 94}
 _GIVES_WAY = (ORIGIN, WEIGHT, USES, AGENT, STATUS, AGE, CONFIDENCE)
 _TEXT_NEEDS = 280
+MOST_SPANS = 500  # Qt needs quadratic time for a selection in pieces
+_SPANS_AROUND = 50  # rows beyond what is seen whose selection the view knows, too
 _KEYS = ("text", "pinned", "agent", "confidence", "weight", "created", "uses", "origin", "status")
 
 
@@ -32,6 +46,8 @@ class FactTable(QTableView):
         self._viewmodel, self._theme = viewmodel, theme
         self._table: PagedTable = viewmodel.table
         self._forced: dict[int, bool] = {}
+        self._spans: list[tuple[int, int]] = []  # of a selection in very many pieces: the view knows those in sight
+        self._clears = True
         self._anchor: tuple[str, int] | None = None
         self._current_id: str | None = None
         self._is_syncing = False
@@ -78,6 +94,7 @@ class FactTable(QTableView):
         self.selectionModel().selectionChanged.connect(self._on_selected)
         self.selectionModel().currentRowChanged.connect(self._on_current)
         self._viewmodel.selection_changed.connect(self._show_selection)
+        self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
         self._viewmodel.filter_changed.connect(self._fit_columns)
         self.customContextMenuRequested.connect(lambda at: self.menu_wanted.emit(self.viewport().mapToGlobal(at)))
         self.horizontalHeader().customContextMenuRequested.connect(self._open_column_menu)
@@ -91,16 +108,30 @@ class FactTable(QTableView):
 
     # selection
 
-    def _on_selected(self) -> None:
-        if not self._is_syncing:
-            ids: list[str] = []
-            selection = self.selectionModel().selection()
-            for at in range(selection.size()):
-                span = selection.at(at)
-                ids.extend(self._table.ids[span.top() : span.bottom() + 1])
-            self._is_syncing = True
-            self._viewmodel.select(ids)
-            self._is_syncing = False
+    def selectionCommand(
+        self, index: QModelIndex | QPersistentModelIndex, event: QEvent | None = None
+    ) -> QItemSelectionModel.SelectionFlag:
+        """Notes whether what the person does starts a new selection or adds to the present one."""
+        command = super().selectionCommand(index, event)
+        self._clears = bool(command & QItemSelectionModel.SelectionFlag.Clear)
+        return command
+
+    def _on_selected(self, selected: QItemSelection, deselected: QItemSelection) -> None:
+        if self._is_syncing:
+            return
+        if self._spans and not self._clears:
+            gone, new = set(self._ids_of(deselected)), self._ids_of(selected)
+            ids = [*(each for each in self._viewmodel.selected if each not in gone), *new]
+        else:
+            self._spans = []
+            ids = self._ids_of(self.selectionModel().selection())
+        self._is_syncing = True
+        self._viewmodel.select(ids)
+        self._is_syncing = False
+
+    def _ids_of(self, selection: QItemSelection) -> list[str]:
+        spans = [selection.at(at) for at in range(selection.size())]
+        return [each for span in spans for each in self._table.ids[span.top() : span.bottom() + 1]]
 
     def _on_current(self) -> None:
         if not self._is_syncing:
@@ -111,25 +142,35 @@ class FactTable(QTableView):
         if self._is_syncing:
             return
         self._is_syncing = True
-        rows = sorted(row for each in self._viewmodel.selected if (row := self._table.row_of(each)) is not None)
-        flags = QItemSelectionModel.SelectionFlag
-        self.selectionModel().select(self._ranges(rows), flags.ClearAndSelect | flags.Rows)
+        rows = self._table.rows_of(self._viewmodel.selected)
+        spans = _spans_of(rows)
+        self._spans = spans if len(spans) > MOST_SPANS else []
+        self._select(self._spans_in_sight() if self._spans else spans)
         if len(rows) == 1 and self._table.id_at(rows[0]) != self._current_id:
             self._current_id = self._table.id_at(rows[0])
             self._set_current(rows[0])
             self.scrollTo(self._table.index(rows[0], TEXT), QAbstractItemView.ScrollHint.EnsureVisible)
         self._is_syncing = False
 
-    def _ranges(self, rows: Iterable[int]) -> QItemSelection:
+    def _select(self, spans: Iterable[tuple[int, int]]) -> None:
         selection = QItemSelection()
-        first = last = -2
-        for row in [*rows, -1]:
-            if row != last + 1:
-                if first >= 0:
-                    selection.select(self._table.index(first, 0), self._table.index(last, STATUS))
-                first = row
-            last = row
-        return selection
+        for first, last in spans:
+            selection.append(QItemSelectionRange(self._table.index(first, 0), self._table.index(last, STATUS)))
+        flags = QItemSelectionModel.SelectionFlag
+        self.selectionModel().select(selection, flags.ClearAndSelect)
+
+    def _spans_in_sight(self) -> list[tuple[int, int]]:
+        first = self.verticalScrollBar().value() // ROW_HEIGHT - _SPANS_AROUND
+        last = first + self.viewport().height() // ROW_HEIGHT + 2 * _SPANS_AROUND
+        begin = bisect_left(self._spans, (max(0, first), -1))
+        return self._spans[max(0, begin - 1) : bisect_left(self._spans, (last + 1, -1))]
+
+    def _on_scrolled(self) -> None:
+        """Of a selection in very many pieces, the view is told those that came into sight."""
+        if self._spans and not self._is_syncing:
+            self._is_syncing = True
+            self._select(self._spans_in_sight())
+            self._is_syncing = False
 
     def _set_current(self, row: int) -> None:
         flags = QItemSelectionModel.SelectionFlag
@@ -161,7 +202,7 @@ class FactTable(QTableView):
         if current is not None:
             self._set_current(current)
         self._is_syncing = False
-        if self._was_reset:  # rows that come and go keep the view's selection by themselves
+        if self._was_reset or self._spans:  # rows that come and go keep the view's selection by themselves
             self._was_reset = False
             self._show_selection()
 
@@ -206,3 +247,10 @@ class FactTable(QTableView):
     def _forget_forced(self) -> None:
         self._forced.clear()
         self._fit_columns()
+
+
+def _spans_of(rows: Sequence[int]) -> list[tuple[int, int]]:
+    """Sorted rows as (first, last) of each run."""
+    starts = [row for before, row in zip([-2, *rows], rows, strict=False) if row != before + 1]
+    ends = [row for row, after in zip(rows, [*rows[1:], -2], strict=False) if after != row + 1]
+    return list(zip(starts, ends, strict=True))

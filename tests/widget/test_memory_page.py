@@ -202,6 +202,43 @@ def test_a_change_by_another_program_keeps_selection_and_place(desk: Desk) -> No
     assert bar.value() % 36 == 7
 
 
+def test_a_selection_in_very_many_pieces_is_shown_where_one_looks_and_goes_on_by_ctrl_click(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gm_desktop.views.fact_table.MOST_SPANS", 10)
+    monkeypatch.setattr("gm_desktop.views.fact_table._SPANS_AROUND", 2)
+    desk.write(lambda memory: [memory.remember("sales", f"Fact number {n:03}") for n in range(120)])
+    table, ids = desk.page.table, list(desk.model.table.ids)
+    wanted = frozenset(ids[::2])
+    desk.model.select(wanted)
+
+    def shown() -> list[int]:
+        return sorted(each.row() for each in table.selectionModel().selectedRows())
+
+    assert 5 < len(shown()) < 30
+    assert set(shown()) <= set(range(0, 120, 2))
+    table.verticalScrollBar().setValue(table.verticalScrollBar().maximum())
+    assert shown()[-1] == 118
+    assert 0 not in shown()
+    assert desk.model.selected == wanted
+
+    def click(row: int, *, adds: bool) -> None:
+        held = Qt.KeyboardModifier.ControlModifier if adds else Qt.KeyboardModifier.NoModifier
+        place = table.visualRect(desk.model.table.index(row, TEXT)).center()
+        QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, held, place)
+
+    click(117, adds=True)
+    click(118, adds=True)
+    assert desk.model.selected == (wanted | {ids[117]}) - {ids[118]}
+    desk.write(lambda memory: memory.remember("sales", "A newcomer"))
+    assert desk.model.selected == (wanted | {ids[117]}) - {ids[118]}
+    assert desk.model.table.row_of(ids[117]) in shown()
+    click(115, adds=False)
+    assert desk.model.selected == {desk.model.table.id_at(115)}
+    table.selectAll()
+    assert len(desk.model.selected) == 121
+
+
 def test_the_inspector_tells_text_lineage_and_journal(desk: Desk) -> None:
     desk.write(three)
     fact_id = desk.model.table.id_at(1)
