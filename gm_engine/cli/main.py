@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
@@ -26,6 +27,7 @@ from gm_engine.errors import (
 )
 from gm_engine.version import SCHEMA_VERSION, __version__
 
+_COLLECT_EVERY = 50_000  # objects; importing the libraries makes many and leaves no garbage: a tenth of a short run
 CHILD_FLAG = "--graymatter-child"  # gm_engine.vectors.child.FLAG, without loading what lies around it
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_CONFLICT, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
 _SHOWN_PACKAGES = {"chromadb": "chromadb", "qt": "PySide6", "mcp": "mcp"}
@@ -68,6 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    gc.set_threshold(_COLLECT_EVERY)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads wait for each other longer than one scan takes
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == [CHILD_FLAG]:
