@@ -21,6 +21,7 @@ from typing import Any
 from gm_engine import Config, EmbeddingMode, FactQuery, Memory, NewProposal, StoreSettings, restore_backup
 from gm_engine.doctor import content_checks, ledger_checks
 from gm_engine.doctor.findings import Verdict
+from gm_engine.graph.records import DictionaryEntry
 from gm_engine.records import BackupSchedule
 from tests.fakes.clock import FrozenClock
 
@@ -61,6 +62,10 @@ def facts_of(memory: Memory, agent: str = "scout") -> list[str]:
     return memory.fact_ids(FactQuery(agent_id=agent, descending=False))
 
 
+def latest(memory: Memory) -> str:
+    return memory.checkpoints.latest("scout").id
+
+
 def last_undo(memory: Memory) -> int:
     return next(entry.seq for entry in memory.journal() if entry.undoes)
 
@@ -84,6 +89,16 @@ VERBS: dict[str, Verb] = {
     "save a checkpoint": lambda m: m.checkpoints.save("scout", state={"step": 2}),
     "settings": lambda m: m.set_settings(StoreSettings(min_relevance=0.1, coverage_gate=0.2)),
     "schedule": lambda m: m.set_backup_schedule(BackupSchedule(every_h=12)),
+    "store a value": lambda m: m.store_value("notes", "one", {"kept": True}),
+    "remember extracted": lambda m: m.remember_extracted("scout", "Without a model this is one fact."),
+    "review a checkpoint": lambda m: m.checkpoints.review(latest(m), "approved", note="Fine."),
+    "make a checkpoint current": lambda m: m.checkpoints.make_current(latest(m)),
+    "delete a checkpoint": lambda m: m.checkpoints.delete(latest(m)),
+    "rename an entity": lambda m: m.graph.rename(m.graph.resolve("Anna").id, "Annabel"),
+    "retype entities": lambda m: m.graph.retype([entity.id for entity in m.graph.entities()], "place"),
+    "unlink entities": lambda m: m.graph.unlink(m.graph.resolve("Ana").id, m.graph.resolve("Anna").id),
+    "delete an entity": lambda m: m.graph.delete(m.graph.resolve("Anna").id),
+    "define a name": lambda m: m.graph.define(DictionaryEntry("Ana", "concept", ("Anna", "Anita"))),
     "accept": lambda m: m.inbox.accept(m.inbox.list()[0].id),
     "reject": lambda m: m.inbox.reject(m.inbox.list()[0].id),
     "merge entities": lambda m: m.graph.merge([m.graph.resolve("Anna").id], m.graph.resolve("Ana").id),
@@ -102,7 +117,8 @@ def state(folder: Path) -> dict[str, Any]:
             "checkpoints": [repr(found) for found in memory.checkpoints.list()],
             "graph": [repr(memory.graph.entities()), repr(memory.graph.edges())],
             "inbox": [repr(proposal) for proposal in memory.inbox.list("open")],
-            "settings": [repr(memory.settings), repr(memory.backup_schedule)],
+            "settings": [repr(memory.settings), repr(memory.backup_schedule), repr(memory.stored_values("notes"))],
+            "dictionary": [repr(entry) for entry in memory.graph.dictionary()],
         }
 
 
