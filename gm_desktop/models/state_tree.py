@@ -40,8 +40,12 @@ class _Node:
     @property
     def children(self) -> list[_Node]:
         if self.built is None:
-            self.built = self._groups() if self.size > GROUP else self._members()
+            self.built = self.made()
         return self.built
+
+    def made(self) -> list[_Node]:
+        """The children, built now."""
+        return self._groups() if self.size > GROUP else self._members()
 
     def _members(self) -> list[_Node]:
         if isinstance(self.value, Mapping):
@@ -68,6 +72,20 @@ def _is_object(node: _Node) -> bool:
     return isinstance(node.value, Mapping)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """A JSON document made ready to be shown; made in a lane, because the first level of a large one takes its time."""
+
+    root: _Node
+
+
+def document(state: object) -> Document:
+    """The document with its first level built."""
+    root = _Node("", state, None, 0)
+    root.built = root.made()
+    return Document(root)
+
+
 class StateTree(QAbstractItemModel):
     """Two columns, key and value. Values are plain JSON; strings are shown as text, never interpreted."""
 
@@ -76,9 +94,9 @@ class StateTree(QAbstractItemModel):
         self._root = _Node("", {}, None, 0)
 
     def set_state(self, state: object) -> None:
-        """Shows another document."""
+        """Shows another document, made ready or not."""
         self.beginResetModel()
-        self._root = _Node("", state, None, 0)
+        self._root = state.root if isinstance(state, Document) else _Node("", state, None, 0)
         self.endResetModel()
 
     def _node(self, index: Index) -> _Node:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from gm_desktop.formatting import local_time, number, size, utc_time
 from gm_desktop.i18n import tr
 from gm_desktop.models.fact_row import agent_title
+from gm_desktop.models.state_tree import Document, document
 from gm_desktop.plain_text import row_text
 from gm_desktop.viewmodels.checkpoint_words import verdict_title
 from gm_engine.errors import CheckpointDamaged
-from gm_engine.records import Checkpoint, CheckpointSummary, JsonValue
+from gm_engine.records import Checkpoint, CheckpointSummary
 
 if TYPE_CHECKING:
     from gm_engine import Memory
@@ -81,10 +82,10 @@ CheckpointState = NoCheckpoint | CheckpointUnread | DamagedCheckpoint | Checkpoi
 
 @dataclass(frozen=True, slots=True)
 class OpenCheckpoint:
-    """What the read lane found: the words, the state for the tree, whose it is and when it was saved."""
+    """What the read lane found: the words, the state made ready for the tree, whose it is and when it was saved."""
 
     details: CheckpointState
-    state: JsonValue
+    state: Document
     agent_id: str
     created_ns: int
 
@@ -116,8 +117,9 @@ def open_checkpoint(memory: Memory, checkpoint_id: str) -> OpenCheckpoint:
             when_utc=utc_time(summary.created_ns),
             reason=row_text(reason, 400),
         )
-        return OpenCheckpoint(damaged, {}, summary.agent_id, summary.created_ns)
-    return OpenCheckpoint(_details(memory, found, summary), dict(found.state), found.agent_id, found.created_ns)
+        return OpenCheckpoint(damaged, document({}), summary.agent_id, summary.created_ns)
+    details = _details(memory, found, summary)
+    return OpenCheckpoint(details, document(dict(found.state)), found.agent_id, found.created_ns)
 
 
 def _details(memory: Memory, found: Checkpoint, summary: CheckpointSummary) -> CheckpointDetails:

@@ -13,7 +13,7 @@ from gm_desktop.i18n import tr
 from gm_desktop.models.agent_list import AgentLine, AgentList
 from gm_desktop.models.checkpoint_list import CheckpointLine, CheckpointList
 from gm_desktop.models.fact_row import agent_title
-from gm_desktop.models.state_tree import StateTree
+from gm_desktop.models.state_tree import StateTree, document
 from gm_desktop.notices import Notices, sentence_for
 from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
@@ -175,7 +175,7 @@ class CheckpointsViewModel(QObject):
         self.compare.show(self.checkpoints.line(checkpoint_id), self.checkpoints.lines)
         if checkpoint_id is None:
             self._loading.cancel()
-            self._show(OpenCheckpoint(NoCheckpoint(), {}, "", 0))
+            self._show(OpenCheckpoint(NoCheckpoint(), document({}), "", 0))
             return
         self._load(checkpoint_id)
 
@@ -183,7 +183,7 @@ class CheckpointsViewModel(QObject):
         self._is_opening = True
 
         def failed(error: GrayMatterError) -> None:
-            self._show(OpenCheckpoint(CheckpointUnread(sentence_for(error)), {}, "", 0))
+            self._show(OpenCheckpoint(CheckpointUnread(sentence_for(error)), document({}), "", 0))
 
         self._loading.take(self._host.read(lambda memory: open_checkpoint(memory, checkpoint_id), self._show, failed))
 
