@@ -19,7 +19,8 @@ def store_health(served: ServedStore, *, checked_at_ns: int, last_success_at_ns:
         eligible, with_vector = eligible + coverage.eligible, with_vector + coverage.with_vector
     checkpoints = [each for each in memory.checkpoints.list() if served.serves(each.agent_id)]
     damaged = sum(1 for each in checkpoints if each.message_count is None)
-    entities = sum(1 for named in served.entities(memory) if served.entity_is_served(memory, named.entity.id, None))
+    shown = served.shown_entities(memory, None)
+    entities = len(served.entities(memory)) if shown is None else len(shown)
     missing = eligible - with_vector if served.uses_vectors else 0
     diagnostics: Json = {}
     if missing:

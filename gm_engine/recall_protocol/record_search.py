@@ -124,8 +124,11 @@ def search_entities(
 ) -> tuple[list[Found], int]:
     """The entities one of whose names holds a word of the query, the most relevant first, and how many there are."""
     check()
+    shown = served.shown_entities(reader, question.project)
     matches = []
     for named in served.entities(reader):
+        if shown is not None and named.entity.id not in shown:
+            continue
         if not question.is_within(named.entity.first_seen_ns):
             continue
         if question.about is not None and named.entity.id not in question.about:
@@ -134,15 +137,7 @@ def search_entities(
         if span.matched or question.is_listing:
             matches.append((named, span))
     matches.sort(key=lambda each: (-each[1].relevance, -each[0].entity.weight, each[0].entity.id))
-    found: list[Found] = []
-    total = 0
-    for named, span in matches:
-        if not served.entity_is_served(reader, named.entity.id, question.project):
-            continue
-        total += 1
-        if len(found) < question.limit:
-            found.append(_entity(named, span, question))
-    return found, total
+    return [_entity(named, span, question) for named, span in matches[: question.limit]], len(matches)
 
 
 def _best(names: Sequence[tuple[str, WordCounts]], words: QueryWords) -> Span:

@@ -13,7 +13,15 @@ from gm_engine.memory import Memory
 from gm_engine.moment import MemoryView
 from gm_engine.recall_protocol.adapter_settings import AdapterSettings
 from gm_engine.recall_protocol.lexical_span import WordCounts, count_words
-from gm_engine.records import SHARED_AGENT_ID, Checkpoint, CheckpointSummary, Entity, JsonValue, StoreSettings
+from gm_engine.records import (
+    SHARED_AGENT_ID,
+    Checkpoint,
+    CheckpointSummary,
+    Entity,
+    FactQuery,
+    JsonValue,
+    StoreSettings,
+)
 
 Reader = Memory | MemoryView
 Check = Callable[[], None]
@@ -132,6 +140,15 @@ class ServedStore:
             return True
         facts = reader.facts(reader.graph.mentioned_in(entity_id, limit=_MENTIONING))
         return any(self.serves(fact.agent_id) and project in (None, fact.agent_id) for fact in facts)
+
+    def shown_entities(self, reader: Reader, project: str | None) -> frozenset[str] | None:
+        """The entities that served facts mention, where part of the store is left out; None: all are shown."""
+        if project is None and not self.settings.is_narrowed:
+            return None
+        namespaces = self.namespaces(reader) if project is None else (project,)
+        mentions = reader.graph.mentions()
+        facts = (fact_id for agent in namespaces for fact_id in reader.fact_ids(FactQuery(agent_id=agent)))
+        return frozenset(entity_id for fact_id in facts for entity_id in mentions.get(fact_id, ()))
 
     def checkpoint_words(self, reader: Reader, summary: CheckpointSummary) -> WordCounts | None:
         """The terms of a checkpoint, whose record never changes; None where it cannot be read."""
