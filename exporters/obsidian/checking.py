@@ -31,6 +31,8 @@ def check_links(
     Raises `PublishRefused` or `Cancelled`.
     """
     token = cancel or CancelToken()
+    if not (vault / folder).is_dir():
+        return LinkCheck(0, 0, ())
     place = open_folder(vault, folder, create=False)
     paths = [path for path in place.scan().files if path_key(path).endswith(NOTE_SUFFIX)]
     index = VaultIndex([*(f"{place.name}/{path}" for path in paths), *(path for path, _ in notes_elsewhere(place))])

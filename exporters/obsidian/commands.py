@@ -10,7 +10,7 @@ from typing import get_args
 import click
 
 from exporters.obsidian.proposals import SOURCE, take_in, to_proposals
-from exporters.obsidian.publish import preview
+from exporters.obsidian.publish import preview, publish
 from exporters.obsidian.reading import read_note
 from exporters.obsidian.round_trip import read_edits
 from exporters.profiles import (
@@ -151,6 +151,21 @@ def reject(ids: tuple[str, ...]) -> None:
         cards = memory.inbox.reject(ids)
     answer: list[JsonValue] = [proposal_payload(card) for card in cards]
     current().answer(answer, [f"rejected {plain(card.id)}" for card in cards])
+
+
+@vault.command()
+@_where
+@shared_options
+def tidy(path: Path | None, folder: str | None, name: str | None) -> None:
+    """Publish, and move notes of retired and gone facts to the vault's .trash."""
+    session = current()
+    with session.reading() as memory, session.progress() as progress:
+        aim = _profile(memory, path, folder, name)
+        report = publish(
+            memory, Path(aim.vault), folder=aim.folder, options=aim.options, progress=progress, remove_orphans=True
+        )
+    payload = report_payload(report)
+    session.answer(payload, [f"{report.removed} moved to .trash, {report.written} written, {len(report.left)} left"])
 
 
 @vault.command()

@@ -50,7 +50,10 @@ class NoteLines:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a run did: `figures` are (count, label); `notes` is empty when all is well."""
+    """What a run did: `figures` are (count, label); `notes` is empty when all is well.
+
+    `orphaned` counts notes of retired or gone facts, which go to the vault's trash only with the person's consent.
+    """
 
     vault: Path
     folder: str
@@ -58,6 +61,7 @@ class Published:
     notes: tuple[NoteLines, ...]
     has_changed: bool
     broken_links: int
+    orphaned: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +276,11 @@ class PublishViewModel(QObject):
             self.folder = self._preferences.vault_folder = folder
         self.changed.emit()
 
-    def publish(self) -> None:
+    def remove_orphans(self) -> None:
+        """Publishes, and moves notes of retired and gone facts into the vault's `.trash`: the person consented."""
+        self.publish(remove_orphans=True)
+
+    def publish(self, *, remove_orphans: bool = False) -> None:
         """Writes what is new or changed. Nothing outside the folder is touched."""
         if not self.can_publish:
             return
@@ -282,7 +290,15 @@ class PublishViewModel(QObject):
         def job(memory: Memory, progress: Progress, cancel: CancelToken) -> PublishReport:
             from exporters.obsidian.publish import publish  # loaded when the first run starts, in its thread
 
-            return publish(memory, vault, folder=folder, options=aim.options, progress=progress, cancel=cancel)
+            return publish(
+                memory,
+                vault,
+                folder=folder,
+                options=aim.options,
+                progress=progress,
+                cancel=cancel,
+                remove_orphans=remove_orphans,
+            )
 
         task = self._host.run_task(
             tr("Publishing to {vault}", vault=vault.name or str(vault)),
@@ -351,4 +367,5 @@ def published(report: PublishReport, vault: Path, folder: str) -> Published:
         tuple(note for note in notes if note.lines),
         has_changed=bool(report.written or report.moved or report.removed),
         broken_links=len(broken),
+        orphaned=len(orphaned),
     )

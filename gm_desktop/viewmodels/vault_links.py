@@ -49,7 +49,9 @@ class VaultLinks(QObject):
         super().__init__(parent)
         self._host, self._publishing = host, publishing
         self.state: LinkState = Unchecked()
+        self._checked_place = self._place()
         host.store_closed.connect(lambda: self._set(Unchecked()))
+        publishing.changed.connect(self._on_publishing)
 
     @property
     def can_check(self) -> bool:
@@ -60,6 +62,15 @@ class VaultLinks(QObject):
     def is_waiting(self) -> bool:
         """Whether an answer is still to come."""
         return isinstance(self.state, Loading)
+
+    def _place(self) -> tuple[str, str]:
+        return self._publishing.vault, self._publishing.folder
+
+    def _on_publishing(self) -> None:
+        """What was found in one vault is not said of another, nor after new notes were written."""
+        is_old = self._checked_place != self._place() or self._publishing.is_publishing
+        if is_old and isinstance(self.state, Checked | Failed):
+            self._set(Unchecked())
 
     def check(self) -> None:
         """Follows every link that was published; changes nothing."""
@@ -72,6 +83,7 @@ class VaultLinks(QObject):
 
             return check_links(Path(aim.vault), folder=aim.folder, progress=progress, cancel=cancel)
 
+        self._checked_place = self._place()
         self._set(Loading())
         task = self._host.run_task(tr("Checking links"), job, self._on_checked, self._on_failed)
         task.ended.connect(self._on_ended)

@@ -71,7 +71,7 @@ class PublishPage(Page):
 
     def action_specs(self) -> tuple[ActionSpec, ...]:
         """Publishing again is one key."""
-        run, can = self._viewmodel.publish, lambda: self._viewmodel.can_publish
+        run, can = self._publish_now, lambda: self._viewmodel.can_publish
         return (
             ActionSpec("vault.publish", tr("Publish"), "upload", "Ctrl+Return", can, run, words="obsidian export"),
             ActionSpec("vault.compare", tr("Compare with the vault"), "", "Ctrl+D", self._may_compare, self._compare),
@@ -103,6 +103,9 @@ class PublishPage(Page):
         """Publishes to the vault that was chosen."""
         if isinstance(self._viewmodel.state, Ready):
             self._viewmodel.publish()
+
+    def _publish_now(self) -> None:
+        self._viewmodel.publish()
 
     def _show_inbox(self) -> None:
         self.tabs.setCurrentWidget(self.inbox)
@@ -140,7 +143,7 @@ class PublishPage(Page):
         self._edit_profile = push_button(tr("Profile…"), "", self._on_edit_profile)
         self._edit_profile.setToolTip(tr("What to publish, and which edits to accept at once"))
         self._choose = push_button(tr("Choose…"), "", self._on_choose)
-        self._publish = push_button(tr("Publish"), "primary", self._viewmodel.publish)
+        self._publish = push_button(tr("Publish"), "primary", self._publish_now)
         self._publish.setToolTip(tr("Publish ({shortcut})", shortcut="Ctrl+Enter"))
         self._result = QVBoxLayout()
         self._result.setSpacing(14)
@@ -193,7 +196,7 @@ class PublishPage(Page):
     def _wire(self) -> None:
         self._vault.textEdited.connect(lambda text: self._viewmodel.choose(vault=text))
         self._folder.textEdited.connect(lambda text: self._viewmodel.choose(folder=text))
-        self._vault.returnPressed.connect(self._viewmodel.publish)
+        self._vault.returnPressed.connect(self._publish_now)
         self._viewmodel.changed.connect(self._show_state)
         self._profiles.activated.connect(lambda _at: self._viewmodel.choose_profile(self._profiles.currentData()))
         self.inbox.viewmodel.state_changed.connect(self._show_tabs)
@@ -297,7 +300,12 @@ class PublishPage(Page):
                 row(Picture(self._theme, "triangle-alert", "warning"), text_label(part.title, "strong"), 1)
             )
             self._result.addWidget(text_label("\n".join(part.lines), "small", wrap=True, selectable=True))
-        self._result.addLayout(row(open_note, show_folder, 1))
+        buttons = [open_note, show_folder]
+        if state.orphaned:
+            trash = push_button(tr("Move to the vault's trash"), "", self._viewmodel.remove_orphans)
+            trash.setToolTip(tr("Notes of retired facts go to .trash in the vault; nothing is deleted"))
+            buttons.append(trash)
+        self._result.addLayout(row(*buttons, 1))
 
 
 def _promises(theme: Theme) -> QWidget:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QApplication, QDialogButtonBox, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.app import App
@@ -15,7 +17,9 @@ from gm_desktop.models.note_preview import preview_html
 from gm_desktop.models.plan_tree import NODE_ROLE
 from gm_desktop.viewmodels.publish import ProfileDraft
 from gm_desktop.viewmodels.states import Full
-from gm_desktop.views.publish import PublishPage
+from gm_desktop.viewmodels.vault_links import Checked
+from gm_desktop.views.profile_dialog import ProfileDialog
+from gm_desktop.views.publish import PublishPage, open_in_obsidian
 from gm_engine import FactQuery, Memory
 
 WAIT_MS = 20_000
@@ -85,6 +89,7 @@ def test_an_edit_in_the_vault_is_accepted_with_one_key_and_undone(
     open_app.actions.refresh()
     QTest.keyClick(page.inbox.cards.list, Qt.Key.Key_Right)
     qtbot.waitUntil(lambda: not cards.cards.lines and not cards.is_waiting, timeout=WAIT_MS)
+    assert open_app.undo.undo_text == f"Revised to “{old} Edited.”"
     answers: list[tuple[str, ...]] = []
 
     open_app.host.read(_texts, answers.append)
@@ -108,6 +113,98 @@ def test_a_profile_is_kept_with_the_store_and_chosen(open_app: App, page: Publis
     assert (made.options.links, made.options.date_format, made.auto_accept) == ("markdown", "DD.MM.YYYY", ("pin",))
     open_app.publishing.choose_profile("")
     assert open_app.publishing.profile().options.canvas
+
+
+def test_links_are_checked_and_those_that_lead_nowhere_are_listed(
+    open_app: App, page: PublishPage, qtbot: QtBot, tmp_path: Path
+) -> None:
+    publish(open_app, qtbot)
+    links = open_app.vault.links
+    open_app.actions.refresh()
+    open_app.actions.run("vault.check_links")
+    qtbot.waitUntil(lambda: isinstance(links.state, Checked), timeout=WAIT_MS)
+    assert page.links.fine.isVisible()
+    gone = fact_note(tmp_path / "vault")
+    gone.unlink()
+    page.links.check.click()
+    qtbot.waitUntil(page.links.list.isVisible, timeout=WAIT_MS)
+    assert gone.stem in page.links.list.raw_text()
+    open_app.publishing.choose(folder="Other")
+    assert not page.links.list.isVisible(), "what was found in one folder is not said of another"
+    page.links.check.click()
+    qtbot.waitUntil(lambda: not links.is_waiting, timeout=WAIT_MS)
+    assert "Nothing was published" in page.links.sentence.text()
+
+
+def test_notes_of_retired_facts_go_to_the_trash_by_a_button(
+    open_app: App, page: PublishPage, qtbot: QtBot, tmp_path: Path
+) -> None:
+    publish(open_app, qtbot)
+
+    def retire(memory: Memory) -> None:
+        fact = memory.facts(memory.fact_ids(FactQuery()))[0]
+        memory.retire(fact.agent_id, [fact.id])
+
+    done: list[None] = []
+    open_app.host.write(retire, done.append)
+    qtbot.waitUntil(lambda: bool(done))
+    publish(open_app, qtbot)
+    buttons = {button.text(): button for button in page.findChildren(QPushButton) if button.isVisible()}
+    assert not (tmp_path / "vault" / ".trash").exists()
+    buttons["Move to the vault's trash"].click()
+    qtbot.waitUntil(lambda: not open_app.publishing.is_publishing, timeout=WAIT_MS)
+    assert len(list((tmp_path / "vault" / ".trash").rglob("*.md"))) == 1
+    qtbot.waitUntil(lambda: not open_app.vault.watch.is_waiting, timeout=WAIT_MS)
+
+
+def test_a_note_opens_in_obsidian_or_else_in_the_file_manager(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def open_url(url: QUrl) -> bool:
+        opened.append(url.toString())
+        return url.scheme() == "file"
+
+    monkeypatch.setattr(QDesktopServices, "openUrl", open_url)
+    open_in_obsidian(tmp_path / "a b.md")
+    assert opened[0].startswith("obsidian://open?path=")
+    assert opened[1] == QUrl.fromLocalFile(str(tmp_path)).toString()
+
+
+def test_a_profile_has_every_choice_and_can_be_deleted(open_app: App, page: PublishPage, qtbot: QtBot) -> None:
+    draft = replace(open_app.publishing.draft(), name="Home")
+    dialog = ProfileDialog(draft, is_kept=True)
+    qtbot.addWidget(dialog)
+    saved: list[ProfileDraft] = []
+    dialog.saved.connect(saved.append)
+    dialog.parts["colours"].setChecked(True)
+    dialog.edits["pin"].setChecked(True)
+    dialog.buttons.button(QDialogButtonBox.StandardButton.Save).click()
+    open_app.publishing.save_draft(saved[0])
+    qtbot.waitUntil(lambda: open_app.publishing.profile_name == "Home", timeout=WAIT_MS)
+    made = open_app.publishing.profile()
+    assert (made.options.colours, made.auto_accept) == (True, ("pin",))
+    dialog.deleted.connect(open_app.publishing.delete_profile)
+    dialog.delete.click()
+    qtbot.waitUntil(lambda: open_app.publishing.profile_names == (), timeout=WAIT_MS)
+    assert "Home" in open_app.undo.undo_text
+
+
+def test_all_edits_but_conflicts_are_accepted_in_one_step_that_says_so(
+    open_app: App, page: PublishPage, qtbot: QtBot, tmp_path: Path
+) -> None:
+    publish(open_app, qtbot)
+    notes = sorted((tmp_path / "vault" / "Memory" / "Facts").rglob("*.md"))[:2]
+    for path in notes:
+        edit(path)
+    cards = open_app.vault.cards
+    qtbot.waitUntil(lambda: len(cards.bulk) == 2 and not cards.is_waiting, timeout=WAIT_MS)
+    open_app.actions.run("vault.inbox")
+    assert page.inbox.cards.bulk.text() == "Accept all 2 edits"
+    page.inbox.cards.bulk.click()
+    qtbot.waitUntil(lambda: not cards.cards.lines and not cards.is_waiting, timeout=WAIT_MS)
+    assert open_app.undo.undo_text == "Took 2 edits from the vault"
 
 
 def test_the_inbox_says_what_fills_it(open_app: App, page: PublishPage, qtbot: QtBot) -> None:
