@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
@@ -96,19 +96,28 @@ def _settings_to_go(
     connection: Connection, gone: set[str], fact_ids: set[str], is_one: Callable[[str], bool]
 ) -> dict[str, None]:
     """Keys of the graph's settings, present or past, that name what is gone."""
-    keys = connection.exec_driver_sql(
-        "SELECT DISTINCT target FROM changes WHERE kind = 'setting' AND target LIKE 'graph.%'"
-    ).scalars()
+    rows = connection.exec_driver_sql(
+        "SELECT target, before, after FROM changes WHERE kind = 'setting' AND target LIKE 'graph.%'"
+    )
     found: dict[str, None] = {}
-    for key in keys:
+    for key, before, after in rows:
         group, _, name = key.partition("/")
         if group == "graph.unlinked":
             named = not gone.isdisjoint(json.loads(name)[:2])
         else:
             named = is_one(name) or name in gone or name in fact_ids
+        if group == "graph.meaning":
+            named = named or not gone.isdisjoint([*_meanings(before), *_meanings(after)])
         if named:
             found[key] = None
     return found
+
+
+def _meanings(image: str | None) -> Iterator[str]:
+    """The entities that a split's mark names, by the journal's image of it."""
+    value = json.loads(json.loads(image).get("value", "null")) if image else None
+    for named, meant in value.items() if isinstance(value, dict) else ():
+        yield from (str(named), str(meant))
 
 
 def _rewrite(

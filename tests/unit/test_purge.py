@@ -28,6 +28,7 @@ from gm_engine.graph.records import DictionaryEntry
 from gm_engine.records import Edge, Entity, Origin
 from gm_engine.store.database import LEDGER_NAME, Ledger
 from gm_engine.store.entities import upsert_edges, upsert_entities
+from gm_engine.store.graph_marks import mark_meaning
 from gm_engine.terms import text_key
 from tests.fakes.clock import FrozenClock
 from tests.fakes.command_line import run
@@ -191,6 +192,8 @@ def test_a_text_that_is_a_name_too_is_nowhere_in_the_data_directory(memory: Memo
     graph.link(ids["Ana"], ids[NAME], "related_to")
     graph.unlink(ids["Ana"], ids[NAME], "related_to")
     graph.link(ids["Ana"], ids[NAME], "related_to")
+    with memory._ledger.write("split", origin=Origin("library")) as tx:
+        mark_meaning(tx, ["01SOMEFACT"], named=ids[NAME], meant=ids["Ana"])
     graph.define(DictionaryEntry(NAME, "project", ("ZQ",)))
     memory.store_value("notes", "saved", {"query": NAME})
     memory.inbox.add([NewProposal("write", "review", "scout", (fact.id,), "same", text=f"About {NAME}.", reason=NAME)])
