@@ -67,7 +67,7 @@ def fresh_notes(
         place = layout.places.get(key)
         if key not in own and (place is None or place.path != entry.path):
             return frozenset()
-    before = _linked_before(own, found, manifest, folder)
+    before = _linked_before(changed, contents, found, manifest, folder)
     if before is None:
         return frozenset()
     touched = {MAP_ID, *own, *before, *_linked_now(changed, contents)}
@@ -82,12 +82,21 @@ def fresh_notes(
     return frozenset(fresh)
 
 
-def _linked_before(own: Iterable[str], found: Found, manifest: Manifest, folder: Folder) -> set[str] | None:
-    """What the notes of these facts link to, as they lie there; None where one of them can't be read."""
+def _linked_before(
+    changed: Iterable[str], contents: Contents, found: Found, manifest: Manifest, folder: Folder
+) -> set[str] | None:
+    """What the notes of these facts link to, as they lie there.
+
+    None where that is unknown: a note can't be read, or an older fact had none and others told of it all the same.
+    """
     of_path = {in_vault(folder.name, entry.path): key for key, entry in manifest.notes.items()}
+    published_ns = int(manifest.complete.split("-")[2])
     linked: set[str] = set()
-    for key in own:
+    for fact_id in changed:
+        key, fact = fact_key(fact_id), contents.facts.get(fact_id)
         if key not in manifest.notes:
+            if fact is None or fact.created_ns <= published_ns:
+                return None
             continue  # a new fact: nothing showed it
         note = found.notes.get(key)
         data = None if note is None or note.path.startswith("/") else folder.read(note.path)
