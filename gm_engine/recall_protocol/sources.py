@@ -309,10 +309,6 @@ class Sources:
         status = self._supervisor.status(source_id)
         return SourceHealth(source_id, self._configs[source_id], status.manifest, health, error, status)
 
-    def manifest(self, source_id: str, *, cancel: CancelToken | None = None) -> Manifest:
-        """What the adapter of a source can do; it is started when it does not run. Raises what `Supervisor` raises."""
-        return self._supervisor.manifest(source_id, timeout_s=_HEALTH_S, cancel=cancel)
-
     def probe(
         self, command: str, args: Sequence[str] = (), *, location: str = "", settings: Json | None = None
     ) -> Manifest:

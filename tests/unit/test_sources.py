@@ -174,7 +174,8 @@ def test_health_tells_what_each_source_is(sources: Sources) -> None:
     assert partial.status.diagnostics.lines == ("reading notes in mode partial",)
     assert (absent.health, absent.error) == (None, "not_started")
     with pytest.raises(AdapterFailed):
-        sources.manifest("absent")
+        sources.probe("no-such-program-anywhere")
+    assert sources.probe(sys.executable, (OTHER, "notes")).display_name == "Notes for tests"
     (refreshed,) = sources.health(["partial"], refresh=True)
     assert refreshed.error == ""
     sources.restart("partial")
