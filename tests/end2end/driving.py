@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -32,6 +33,8 @@ needs_display = [
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 180.0
 LOOK_EVERY_S = 0.1
+STARTS = 5
+WINDOW_MANAGER_S = 30.0
 AGAIN_S = 5.0  # how long a key may take to act before it counts as lost
 CAMERA = """
 import sys
@@ -73,28 +76,41 @@ def shows(picture: QImage, role: str, left: int, right: int) -> bool:
 @contextmanager
 def a_display() -> Iterator[str]:
     """An X server with a window manager (without one, typing is lost); a key that is held down does not repeat."""
-    read_end, write_end = os.pipe()
-    server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(write_end), "-screen", "0", "1400x900x24", "-nolisten", "tcp", "-r"],
-        pass_fds=[write_end],
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(write_end)
-    with os.fdopen(read_end) as pipe:
-        name = f":{pipe.readline().strip()}"
-    environment = {**os.environ, "DISPLAY": name}
-    manager = subprocess.Popen(["openbox"], env=environment, stderr=subprocess.DEVNULL)
+    running: list[subprocess.Popen[bytes]] = []
     try:
-        until(lambda: _answers(["xdotool", "get_num_desktops"], environment), "there is a window manager")
+        name = ""
+        while not name:  # another one may have taken the same number at the same moment
+            assert len(running) < STARTS, "no X server starts"
+            name = _start_server(running)
+        environment = {**os.environ, "DISPLAY": name}
+        is_managed = False
+        while not is_managed:
+            assert len(running) < 2 * STARTS, "no window manager starts"
+            running.append(subprocess.Popen(["openbox"], env=environment, stderr=subprocess.DEVNULL))
+            is_managed = holds(partial(_answers, ["xdotool", "get_num_desktops"], environment), WINDOW_MANAGER_S)
         yield name
     finally:
-        for process in (manager, server):
+        for process in reversed(running):
             process.terminate()
             process.wait(PATIENCE_S)
 
 
+def _start_server(running: list[subprocess.Popen[bytes]]) -> str:
+    """The name of the display; nothing when the server ended at once."""
+    read_end, write_end = os.pipe()
+    command = ["Xvfb", "-displayfd", str(write_end), "-screen", "0", "1400x900x24", "-nolisten", "tcp", "-r"]
+    running.append(subprocess.Popen(command, pass_fds=[write_end], stderr=subprocess.DEVNULL))
+    os.close(write_end)
+    with os.fdopen(read_end) as pipe:
+        number = pipe.readline().strip()
+    return f":{number}" if number else ""
+
+
 def _answers(command: Sequence[str], environment: dict[str, str]) -> bool:
-    return subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0
+    try:
+        return subprocess.run(command, env=environment, capture_output=True, check=False, timeout=10).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +249,9 @@ class Window:
         return run.stdout.strip()
 
     def _run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, check=False, timeout=PATIENCE_S
+        )
 
 
 @contextmanager

@@ -48,13 +48,12 @@ def test_a_person_merges_a_duplicate_by_one_key_and_takes_it_back(window: Window
         for _ in range(2):
             agent.remember("release-pilot", "The bell rings at noon.")
     window.go("Consolidate")
-    window.press("ctrl+shift+d")
-    window.until(lambda: window.shows("accent", 200, 1300), "the dry run says what it would do")
+    told = "the dry run says what it would do"
+    window.insist("ctrl+shift+d", until=lambda: window.shows("accent", 200, 1300), what=told)
     assert _cards(window) == waiting
 
-    window.press("ctrl+r")
     more = sorted([*waiting, ("exact_duplicate", "open")])
-    window.until(lambda: sorted(_cards(window)) == more, "the new duplicate is in the inbox")
+    window.insist("ctrl+r", until=lambda: sorted(_cards(window)) == more, what="the new duplicate is in the inbox")
     merged = ("exact_duplicate", "accepted")
     window.insist("Right", until=lambda: merged in _cards(window), what="the first duplicate is merged")
     assert len(set(twins) & set(window.facts())) == 1

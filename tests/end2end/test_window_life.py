@@ -34,11 +34,11 @@ def test_a_person_reviews_a_duplicate_merges_entities_and_approves_a_checkpoint(
     twins = _ids(window, TWIN)
     assert len(twins) == 3
     window.go("Consolidate")
-    window.press("ctrl+shift+d")
-    window.until(lambda: window.shows("accent", 200, 1300), "the dry run says what it would do")
+    told = "the dry run says what it would do"
+    window.insist("ctrl+shift+d", until=lambda: window.shows("accent", 200, 1300), what=told)
     assert _open_cards(window) == []
-    window.press("ctrl+r")
-    window.until(lambda: "exact_duplicate" in _open_cards(window), "the duplicate is in the inbox")
+    listed = "the duplicate is in the inbox"
+    window.insist("ctrl+r", until=lambda: "exact_duplicate" in _open_cards(window), what=listed)
     window.insist("ctrl+shift+m", until=lambda: len(_ids(window, TWIN)) == 1, what="the duplicate is merged")
     window.insist("ctrl+z", until=lambda: _ids(window, TWIN) == twins, what="the merge is taken back")
 
