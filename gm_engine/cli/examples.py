@@ -12,7 +12,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "import memory.jsonl --as assistant --dry-run",
         "import table.csv --map text=body --map agent=who",
     ),
-    "export": ("export obsidian --vault ~/Vault", "export json --out store.json --dry-run"),
+    "export": ("export obsidian --vault ~/Vault", "export json --out ~/memory-copy --dry-run"),
     "agents": ("agents",),
     "list": ("list ops --text warehouse", "list --all --retired --json"),
     "remember": (
@@ -104,6 +104,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "vault profile save": ("vault profile save team --vault ~/Vault --agent ops",),
     "vault read": ('vault read "Memory/Facts/ops/Backups run at 02.md"',),
     "vault reject": ("vault reject 01KT880Z00NYQ5MEWGJTABCDEF",),
+    "vault tidy": ("vault tidy --vault ~/Vault",),
     "vault status": ("vault status --vault ~/Vault --json",),
     "completion": ("completion bash",),
 }
