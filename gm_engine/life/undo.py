@@ -15,6 +15,7 @@ from gm_engine.life.rows import KINDS, apply_nets
 from gm_engine.records import Change, JournalEntry, JsonValue
 from gm_engine.store import facts as fact_rows
 from gm_engine.store.blocked import anything_blocked
+from gm_engine.store.garbage import without_collecting
 from gm_engine.store.transaction import Transaction
 
 _FACT = "fact"
@@ -59,6 +60,7 @@ def _image(change: Change) -> Mapping[str, JsonValue]:
     return change.before
 
 
+@without_collecting()
 def undo_group(tx: Transaction, entries: Sequence[JournalEntry], *, language: str) -> tuple[Change, ...]:
     """Reverses the changes of one group, newest first, journals the reversal, and returns its changes.
 

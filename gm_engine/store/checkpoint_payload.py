@@ -6,18 +6,17 @@ interpreter, and with it the window, for as long as it takes.
 
 from __future__ import annotations
 
-import gc
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from json import JSONDecodeError
 from typing import Any, NoReturn
 
 from gm_engine.clock import format_ns, parse_rfc3339
 from gm_engine.errors import CheckpointDamaged, InvalidInput
 from gm_engine.records import Checkpoint, JsonValue, Message
+from gm_engine.store.garbage import without_collecting
 
 MAX_DEPTH = 200
 _IN_PIECES_BYTES = 6_000_000
@@ -96,7 +95,7 @@ def parse_json(payload: bytes) -> Any:
     Raises `RecursionError` for what is nested deeper than the interpreter's limit.
     """
     text = payload.decode("utf-8")
-    with _without_collecting():
+    with without_collecting():
         if len(payload) < _IN_PIECES_BYTES:
             value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
         else:
@@ -104,19 +103,6 @@ def parse_json(payload: bytes) -> Any:
     if _SURROGATE.search(payload):
         json.dumps(value, ensure_ascii=False).encode()
     return value
-
-
-@contextmanager
-def _without_collecting() -> Iterator[None]:
-    """A parsed document is a tree, there is no garbage in it to look for: doing so would double the time."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _in_pieces(text: str) -> Any:

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from gm_engine.errors import NotFound
 from gm_engine.records import Change, Changes, Channel, JournalEntry, Origin
+from gm_engine.store.garbage import without_collecting
 
 _ENTRY = (
     "SELECT j.seq, j.at_ns, j.verb, j.agent_id, j.group_id, a.channel, a.client, a.client_version, a.session,"
@@ -43,6 +44,7 @@ def entries(
     return _with_changes(connection, rows)
 
 
+@without_collecting()
 def group(connection: Connection, seq_or_group: int | str, *, with_changes: bool = True) -> tuple[JournalEntry, ...]:
     """All entries of the user action that a seq or group id belongs to, oldest first; `NotFound` when there is none."""
     column = "seq" if isinstance(seq_or_group, int) else "group_id"

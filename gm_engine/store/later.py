@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from gm_engine.store.garbage import without_collecting
 from gm_engine.store.rows import fetch
 
 _IMPORTS = "SELECT seq FROM journal WHERE verb = 'import' AND seq > ?"
@@ -45,6 +46,7 @@ class Later:
     imported: list[str] = field(default_factory=list)
 
 
+@without_collecting()
 def later_changes(
     connection: Connection, seq: int, kinds: Sequence[str], *, targets: Sequence[str] | None = None
 ) -> dict[str, Later]:
