@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gm_engine import Memory
 
 COMPARE_PAUSE_MS = 120
+PART_CHARS = 20_000
+IN_PARTS_FROM = 60_000  # an editor lays out a line as a whole: a megabyte in one line would stop the window at each key
 KEPT_DRAFTS = 20
 
 
@@ -53,7 +55,9 @@ class RevisionViewModel(QObject):
         self._target: _Target | None = None
         self._newer: _Target | None = None
         self._kept: dict[str, str] = {}
-        self.draft = ""
+        self._before_parts: list[str] = [""]
+        self._draft_parts: list[str] = [""]
+        self.part = 0
         self.confidence = ""
         self.changes = WordChanges((), (), "words")
         self.is_saving = False
@@ -71,6 +75,37 @@ class RevisionViewModel(QObject):
     def before(self) -> str:
         """The text that the draft would replace."""
         return self._target.text if self._target else ""
+
+    @property
+    def draft(self) -> str:
+        """The new text, all of it."""
+        return "".join(self._draft_parts)
+
+    @property
+    def part_count(self) -> int:
+        """How many parts a very long text is edited in; 1 for others."""
+        return len(self._draft_parts)
+
+    @property
+    def shown(self) -> tuple[str, str]:
+        """The open part of the text as it is, and of the draft."""
+        return self._before_parts[self.part], self._draft_parts[self.part]
+
+    def show_part(self, part: int) -> None:
+        """Opens another part of a very long text; `opened` follows."""
+        if self.is_open and 0 <= part < self.part_count and part != self.part:
+            self.part = part
+            self._compare()
+            self.opened.emit()
+
+    def _cut(self, draft: str) -> None:
+        """Cuts both texts into parts: side by side as long as they are the same."""
+        self._before_parts = parts_of(self.before)
+        self._draft_parts = self._before_parts[:] if draft == self.before else parts_of(draft)
+        missing = len(self._draft_parts) - len(self._before_parts)
+        self._before_parts += [""] * missing
+        self._draft_parts += [""] * -missing
+        self.part = min(self.part, self.part_count - 1)
 
     @property
     def conflict(self) -> str | None:
@@ -96,14 +131,15 @@ class RevisionViewModel(QObject):
 
     def _begin(self, target: _Target) -> None:
         self._target, self._newer = target, None
-        self.draft = self._kept.pop(target.id, target.text)
+        self.part = 0
+        self._cut(self._kept.pop(target.id, target.text))
         self.confidence = ""
         self.is_saving = False
         self._compare()
 
     def set_draft(self, text: str) -> None:
-        """The person typed; what changed is compared a moment later."""
-        self.draft = text
+        """The person typed in the open part; what changed is compared a moment later."""
+        self._draft_parts[self.part] = text
         self._compare_soon.start()
 
     def set_confidence(self, confidence: str) -> None:
@@ -112,7 +148,7 @@ class RevisionViewModel(QObject):
 
     def _compare(self) -> None:
         self._compare_soon.stop()
-        self.changes = word_changes(self.before, self.draft)
+        self.changes = word_changes(*self.shown)
         self.changes_changed.emit()
 
     def save(self) -> None:
@@ -165,8 +201,11 @@ class RevisionViewModel(QObject):
     def take_newer(self) -> None:
         """Keeps the draft and lets it replace the text that somebody else wrote."""
         if self._newer is not None and self._newer.is_live:
-            self._target, self._newer = self._newer, None
+            draft, self._target, self._newer = self.draft, self._newer, None
+            self._cut(draft)
             self._compare()
+            if self.part_count > 1:
+                self.opened.emit()  # the parts may begin elsewhere now
             self.conflict_changed.emit()
 
     def close(self) -> None:
@@ -190,6 +229,21 @@ class RevisionViewModel(QObject):
             self._target = self._newer = None
             self.is_saving = False
             self.closed.emit()
+
+
+def parts_of(text: str) -> list[str]:
+    """A very long text in parts of about 20,000 characters, cut between words where a blank is near."""
+    if len(text) < IN_PARTS_FROM:
+        return [text]
+    parts, at = [], 0
+    while at < len(text):
+        end = at + PART_CHARS
+        if end < len(text):
+            blank = text.rfind(" ", end - 200, end)
+            end = blank + 1 if blank >= 0 else end + (text[end - 1 : end + 1] == "\r\n")
+        parts.append(text[at:end])
+        at = end
+    return parts
 
 
 def _target(fact: Fact) -> _Target:

@@ -39,6 +39,10 @@ class ReviseDialog(QDialog):
                 confidence_title(each) if each else tr("Label: as sure as before, at most inferred"), each
             )
         self.summary = text_label("", "small")
+        revision = self._revision
+        self.earlier = push_button(tr("Earlier part"), "quiet", lambda: revision.show_part(revision.part - 1))
+        self.later = push_button(tr("Later part"), "quiet", lambda: revision.show_part(revision.part + 1))
+        self.part = text_label("", "small")
         self.problem = text_label("", "danger", wrap=True)
         self.save = push_button(tr("Save revision"), "primary", self._revision.save)
         self.save.setToolTip(tr("Save revision (Ctrl+Enter)"))
@@ -61,6 +65,7 @@ class ReviseDialog(QDialog):
         layout.addWidget(text_label(tr("Revise fact"), "title"))
         layout.addWidget(self.conflict)
         layout.addWidget(self.diff, 1)
+        layout.addLayout(row(self.earlier, self.part, self.later, 1, spacing=SPACE))
         layout.addWidget(self.problem)
         layout.addLayout(row(self.summary, 1, self.label, self.cancel, self.save, spacing=SPACE))
 
@@ -77,8 +82,10 @@ class ReviseDialog(QDialog):
             QShortcut(QKeySequence(keys), self, self.save.click)
 
     def _open(self) -> None:
-        self._shown_before = as_lines(self._revision.before)
-        self.diff.show_texts(self._shown_before, as_lines(self._revision.draft))
+        before, draft = self._revision.shown
+        self._shown_before = as_lines(before)
+        self.diff.show_texts(self._shown_before, as_lines(draft))
+        self._show_part()
         self.label.setCurrentIndex(0)
         self._show_problem("")
         self._show_conflict()
@@ -90,12 +97,22 @@ class ReviseDialog(QDialog):
     def _on_edited(self, text: str) -> None:
         """An untouched text is the stored one, line ends and all: the editor may not change it behind one's back."""
         self._show_problem("")
-        self._revision.set_draft(self._revision.before if text == self._shown_before else text)
+        self._revision.set_draft(self._revision.shown[0] if text == self._shown_before else text)
         self.save.setEnabled(self._revision.can_save)
 
+    def _show_part(self) -> None:
+        """A very long text is edited in parts; what is saved is all of it."""
+        at, count = self._revision.part, self._revision.part_count
+        for each in (self.earlier, self.part, self.later):
+            each.setVisible(count > 1)
+        self.part.setText(tr("Part {part} of {count}", part=at + 1, count=count))
+        self.earlier.setEnabled(at > 0)
+        self.later.setEnabled(at + 1 < count)
+
     def _show_changes(self) -> None:
-        if self._shown_before != as_lines(self._revision.before):
-            self._shown_before = as_lines(self._revision.before)
+        before = as_lines(self._revision.shown[0])
+        if self._shown_before != before:
+            self._shown_before = before
             self.diff.show_before(self._shown_before)
         changes = self._revision.changes
         self.diff.show_changes(

@@ -17,12 +17,13 @@ from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.fact_details import FactDetails
 from gm_desktop.viewmodels.fact_verbs import FactVerbs
 from gm_desktop.viewmodels.memory import MemoryViewModel
-from gm_desktop.viewmodels.revision import RevisionViewModel
+from gm_desktop.viewmodels.revision import PART_CHARS, RevisionViewModel, parts_of
 from gm_desktop.viewmodels.states import Empty, Full
 from gm_desktop.views.fact_dialogs import AddFactDialog, AgentDialog
 from gm_desktop.views.fact_table import TEXT
 from gm_desktop.views.memory import MemoryPage
-from gm_engine import Changes, Memory
+from gm_desktop.views.revise_dialog import ReviseDialog
+from gm_engine import Changes, Fact, FactQuery, Memory
 from tests.fakes.clock import FrozenClock
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
@@ -200,6 +201,52 @@ def test_a_change_by_another_program_keeps_selection_and_place(desk: Desk) -> No
     )
     assert desk.model.table.id_at(bar.value() // 36) == top
     assert bar.value() % 36 == 7
+
+
+def test_a_very_long_text_is_revised_part_by_part_and_saved_whole(desk: Desk) -> None:
+    text = " ".join(f"word{n}" for n in range(12_000))
+    desk.write(lambda memory: memory.remember("sales", text))
+    fact_id = desk.model.table.id_at(0)
+    desk.revision.open(fact_id)
+    desk.qtbot.waitUntil(lambda: desk.revision.is_open)
+    dialog = desk.page.findChildren(ReviseDialog)[0]
+    assert desk.revision.part_count > 4
+    assert not dialog.earlier.isEnabled()
+    dialog.later.click()
+    dialog.later.click()
+    assert dialog.part.text() == f"Part 3 of {desk.revision.part_count}"
+    shown = dialog.diff.after.raw_text()
+    assert len(shown) <= PART_CHARS
+    dialog.diff.after.setPlainText(f"something new {shown}")
+    dialog.earlier.click()
+    dialog.later.click()
+    draft = dialog.diff.after.raw_text()
+    assert draft != shown
+    assert desk.revision.draft == text.replace(shown, draft)
+    assert desk.revision.can_save
+    desk.write(lambda memory: memory.revise("sales", [fact_id], f"Before it. {text}"))
+    desk.qtbot.waitUntil(lambda: desk.revision.conflict is not None)
+    whole = desk.revision.draft
+    dialog.take_newer.click()
+    assert desk.revision.draft == whole
+    assert dialog.diff.after.raw_text() == desk.revision.shown[1]
+    with desk.qtbot.waitSignal(desk.revision.saved):
+        dialog.save.click()
+    desk.settle()
+    assert [fact.text for fact in _live(desk)] == [whole]
+
+
+def test_parts_are_the_text_and_part_no_line_end() -> None:
+    for text in ("a" * 100_000, "x" * (PART_CHARS - 1) + "\r\n" + "y" * 50_000, "one two " * 20_000, "short", ""):
+        assert "".join(parts_of(text)) == text
+        assert not any(part.endswith("\r") for part in parts_of(text))
+
+
+def _live(desk: Desk) -> list[Fact]:
+    answers: list[list[Fact]] = []
+    desk.host.read(lambda memory: memory.facts(memory.fact_ids(FactQuery())), answers.append)
+    desk.qtbot.waitUntil(lambda: bool(answers))
+    return answers[0]
 
 
 def test_a_selection_in_very_many_pieces_is_shown_where_one_looks_and_goes_on_by_ctrl_click(
