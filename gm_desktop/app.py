@@ -197,6 +197,7 @@ class App(QObject):
             reveal_checkpoint=self._reveal_checkpoint,
             show_count=self.window.rail.show_count,
         )
+        self.glance.overview.keeping_wanted.connect(lambda: self.actions.run("settings.keeping"))
         consolidate = ConsolidatePage(self.consolidating, self.cycles, self.theme)
         consolidate.fact_wanted.connect(self._reveal_fact)
         graph = GraphPage(self.graph, self.theme)

@@ -32,6 +32,7 @@ class OverviewViewModel(QObject):
     figures_changed = Signal()
     facts_wanted = Signal(object)  # Opens with a filter
     page_wanted = Signal(str)
+    keeping_wanted = Signal()  # backups, restoring, purging
 
     def __init__(self, host: EngineHost, notices: Notices, clock: Clock, parent: QObject | None = None) -> None:
         super().__init__(parent)

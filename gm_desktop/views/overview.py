@@ -62,7 +62,8 @@ class OverviewPage(Page):
 
     def _make_widgets(self) -> None:
         model, theme = self._viewmodel, self._theme
-        self.header = PageHeader(tr("Overview"), tr("What the store holds, and how it is used"))
+        self.keep = push_button(tr("Back up, restore, purge"), "", model.keeping_wanted.emit)
+        self.header = PageHeader(tr("Overview"), tr("What the store holds, and how it is used"), (self.keep,))
         self.tiles = [FigureTile(theme) for _ in range(_TILES)]
         self.written = BarChart(theme, tr("Facts written over time"))
         self.recalls = BarChart(theme, tr("Recalls by day"))

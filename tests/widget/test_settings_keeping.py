@@ -18,6 +18,7 @@ from gm_desktop.theme import Theme
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.settings_keeping import KeepingSettings, purge_words
 from gm_desktop.viewmodels.states import Empty, Failed, Full
+from gm_desktop.views.overview import OverviewPage
 from gm_desktop.views.purge_dialog import PurgeDialog
 from gm_desktop.views.settings_keeping import KeepingSection
 from gm_engine import Memory
@@ -243,6 +244,15 @@ def test_a_purge_is_told_in_figures_and_says_what_is_left() -> None:
         "Still there, inside something longer: a checkpoint of ops",
         "Close the other program.",
     )
+
+
+def test_the_overview_leads_to_backups_and_purging(open_app: App) -> None:
+    open_app.show_page("overview")
+    overview = open_app.window.pages["overview"]
+    assert isinstance(overview, OverviewPage)
+    overview.keep.click()
+    assert open_app.window.page_id == "settings"
+    assert open_app.settings._page.section_id == "keeping"
 
 
 def test_the_menu_store_backs_up_restores_purges_and_examines(open_app: App, qtbot: QtBot) -> None:
