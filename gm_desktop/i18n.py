@@ -30,7 +30,7 @@ class Catalogue:
 
     def sentence(self, text: str) -> str:
         """The translation of `text`, or `text` itself."""
-        return self._sentences.get(text, text)
+        return self._sentences.get(text) or text
 
 
 _current = Catalogue()  # chosen once by the composition root, before any widget exists

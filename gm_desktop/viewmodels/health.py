@@ -24,6 +24,23 @@ if TYPE_CHECKING:
 
 _TONES = {"sound": "success", "notice": "warning", "broken": "danger"}
 _ORDER = ("broken", "notice", "sound")
+_CHECKS = {  # of the doctor
+    "file": "File",
+    "schema": "Schema",
+    "journal": "Journal",
+    "keyword index": "Keyword index",
+    "aliases": "Aliases",
+    "lineage": "Lineage",
+    "older models": "Older models",
+    "references": "References",
+    "receipts": "Receipts",
+    "checkpoints": "Checkpoints",
+    "secrets": "Secrets",
+    "blocked values": "Blocked values",
+    "purges": "Purges",
+    "vectors": "Vectors",
+    "backups": "Backups",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +167,7 @@ class Health(QObject):
 
 def check_title(check: str) -> str:
     """The name of a check."""
-    return tr(check.capitalize())
+    return tr(_CHECKS.get(check, check.capitalize()))
 
 
 def _badness(line: HealthLine) -> int:
