@@ -182,6 +182,7 @@ def test_a_profile_has_every_choice_and_can_be_deleted(open_app: App, page: Publ
     dialog.edits["pin"].setChecked(True)
     dialog.buttons.button(QDialogButtonBox.StandardButton.Save).click()
     open_app.publishing.save_draft(saved[0])
+    qtbot.waitUntil(lambda: open_app.publishing.profile_names == ("Home",), timeout=WAIT_MS)
     qtbot.waitUntil(lambda: open_app.publishing.profile_name == "Home", timeout=WAIT_MS)
     made = open_app.publishing.profile()
     assert (made.options.colours, made.auto_accept) == (True, ("pin",))
