@@ -257,15 +257,15 @@ class App(QObject):
         host.tasks.started.connect(window.strip.add_task)
         host.tasks.ended.connect(window.strip.remove_task)
         self.notices.shown.connect(self._on_notice)
+        self.notices.withdrawn.connect(self.window.toasts.withdraw)
         self.reporter.reported.connect(self._on_crash)
         self.undo.changed.connect(self._name_steps)
-        remembering, checkpoints = self.remembering, self.checkpoints
         for signal in (
-            remembering.selection_changed,
-            remembering.state_changed,
+            self.remembering.selection_changed,
+            self.remembering.state_changed,
             *self.search_models.signals(),
-            checkpoints.state_changed,
-            checkpoints.details_changed,
+            self.checkpoints.state_changed,
+            self.checkpoints.details_changed,
             *self.glance.signals(),
             self.consolidating.state_changed,
             self.consolidating.card_changed,

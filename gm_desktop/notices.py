@@ -36,11 +36,16 @@ class Notices(QObject):
     """Collects notices; the window shows them as toasts."""
 
     shown = Signal(object)  # Notice
+    withdrawn = Signal(str)
 
     def show(self, text: str, *, level: Level = "info", action: tuple[str, Callable[[], None]] | None = None) -> None:
         """Says `text`, with a button `action[0]` that calls `action[1]`."""
         offer = NoticeAction(*action) if action is not None else None
         self.shown.emit(Notice(text, level, offer, lasting=level == "error"))
+
+    def withdraw(self, text: str) -> None:
+        """Takes back what was said: its button would do nothing any more."""
+        self.withdrawn.emit(text)
 
     def show_failure(self, error: GrayMatterError) -> None:
         """Says what an expected failure means for the person."""

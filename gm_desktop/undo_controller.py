@@ -92,6 +92,7 @@ class UndoController(QObject):
         def done(made: JournalEntry) -> None:
             step.entry = made.seq
             self._advance(forward=forward)
+            self._notices.withdraw(text)
             self._notices.show(tr("Redone: {step}", step=text) if forward else tr("Undone: {step}", step=text))
 
         def failed(error: GrayMatterError) -> None:

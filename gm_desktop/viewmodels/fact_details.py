@@ -99,6 +99,7 @@ class FactDetailsViewModel(QObject):
     """Loads one fact in the read lane and follows its changes. The old state stays until the new one is there."""
 
     changed = Signal()
+    vanished = Signal(str)  # while it was shown, as an undo does it: the fact it had replaced, or ""
 
     def __init__(self, host: EngineHost, clock: Clock, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -157,6 +158,12 @@ class FactDetailsViewModel(QObject):
 
     def _on_failed(self, error: GrayMatterError) -> None:
         self.is_waiting = False
+        shown = self.state
+        if error.code == "not_found" and isinstance(shown, FactDetails) and shown.id == self._fact_id:
+            replaced = [item.id for item in shown.lineage if item.place == "before"]
+            self.clear()
+            self.vanished.emit(replaced[-1] if replaced else "")
+            return
         gone = tr("This fact is no longer in the store.")
         self.state = DetailsFailed(gone if error.code == "not_found" else sentence_for(error))
         self.changed.emit()

@@ -94,6 +94,19 @@ class FactVerbs(QObject):
             lambda count: tr_count("Retired a fact", "Retired {count} facts", count),
         )
 
+    def retire_for_ever(self, ids: Iterable[str]) -> None:
+        """Retires live facts and refuses their texts from now on, whoever writes them."""
+        self._run(
+            ids,
+            lambda fact: not fact.is_superseded,
+            lambda memory, agent_id, ids, *, group_id: memory.retire(agent_id, ids, group_id=group_id, block=True),
+            lambda count: tr_count(
+                "Retired a fact; its text is refused from now on",
+                "Retired {count} facts; their texts are refused from now on",
+                count,
+            ),
+        )
+
     def restore(self, ids: Iterable[str]) -> None:
         """Brings retired facts back."""
         self._run(

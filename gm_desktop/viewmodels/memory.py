@@ -73,6 +73,7 @@ class MemoryViewModel(QObject):
         self.table.rows_wanted.connect(self._on_rows_wanted)
         self.table.sort_wanted.connect(self.set_sort)
         verbs.added.connect(self.reveal)
+        self.details.vanished.connect(lambda replaced: self.select((replaced,) if replaced else ()))
         host.changed.connect(self._on_changed)
         host.store_opened.connect(self._on_opened)
         host.store_closed.connect(self._on_closed)

@@ -207,6 +207,11 @@ class SearchViewModel(QObject):
         if self.selected_id is not None:
             self.verbs.retire((self.selected_id,))
 
+    def retire_for_ever(self) -> None:
+        """Retires the selected hit and refuses its text from now on."""
+        if self.selected_id is not None:
+            self.verbs.retire_for_ever((self.selected_id,))
+
     # --- asking --------------------------------------------------------------------------------------------------
 
     def ask(self) -> None:

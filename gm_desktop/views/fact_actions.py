@@ -17,7 +17,7 @@ from gm_desktop.views.made_actions import fill_menu
 
 _MENU = (
     "fact.revise fact.pin fact.unpin | fact.label_verified fact.label_inferred fact.label_unverified |"
-    " fact.move fact.copy fact.copy_text fact.why_not | fact.retire fact.restore"
+    " fact.move fact.copy fact.copy_text fact.why_not | fact.retire fact.block fact.restore"
 )
 
 
@@ -43,6 +43,15 @@ class FactActions:
             ActionSpec("fact.copy", tr("Copy to agent…"), "copy", "", some, self.copy),
             ActionSpec("fact.copy_text", tr("Copy text"), "copy", "Ctrl+Shift+C", self._is_shown, self.copy_text),
             ActionSpec("fact.retire", tr("Retire"), "archive", "Del", some, self.retire, words="forget delete remove"),
+            ActionSpec(
+                "fact.block",
+                tr("Retire and never store again"),
+                "shield-check",
+                "Shift+Del",
+                some,
+                self._on(self._viewmodel.verbs.retire_for_ever),
+                words="forget block forbid refuse",
+            ),
             ActionSpec("fact.restore", tr("Restore"), "archive-restore", "", some, self.restore, words="bring back"),
         )
 

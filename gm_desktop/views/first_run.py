@@ -45,9 +45,13 @@ class Choice(QFrame):
             self.chosen.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter and space choose."""
+        """Enter and space choose, arrows walk."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
             self.chosen.emit()
+        elif event.key() in (Qt.Key.Key_Right, Qt.Key.Key_Down):
+            self.focusNextChild()
+        elif event.key() in (Qt.Key.Key_Left, Qt.Key.Key_Up):
+            self.focusPreviousChild()
         else:
             super().keyPressEvent(event)
 
@@ -110,7 +114,7 @@ class FirstRunView(QWidget):
             theme,
             "download",
             tr("Import"),
-            tr("Bring in gray.db or memories.json. You see what is inside before anything is written."),
+            tr("Bring in gray.db, or what other programs remember. You see what is inside before anything is written."),
         )
         demo = Choice(
             theme, "sparkles", tr("Look around in a demo"), tr("Made-up agents with facts to search and correct.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
@@ -143,6 +143,8 @@ class SearchPage(Page):
         model, batch = self._viewmodel, self._models.batch
         self.query.textChanged.connect(model.set_query)
         self.query.returnPressed.connect(model.ask)
+        down = QShortcut(QKeySequence(Qt.Key.Key_Down), self.query, context=Qt.ShortcutContext.WidgetShortcut)
+        down.activated.connect(self.hits.setFocus)
         self.agent.activated.connect(lambda _at: model.set_agent(str(self.agent.currentData(AGENT_ROLE))))
         self.top_k.activated.connect(lambda _at: model.set_top_k(int(self.top_k.currentData())))
         self.one.clicked.connect(lambda: self.set_batch(is_batch=False))

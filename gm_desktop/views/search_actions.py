@@ -17,7 +17,7 @@ from gm_desktop.viewmodels.search import SearchViewModel
 from gm_desktop.viewmodels.why_not import WhyNotViewModel
 from gm_desktop.views.search_inspector import Tab
 
-HIT_MENU = "hit.revise hit.pin hit.open | hit.why_not hit.expect | hit.retire"
+HIT_MENU = "hit.revise hit.pin hit.open | hit.why_not hit.expect | hit.retire hit.block"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,15 @@ def _hits(models: SearchModels, deeds: SearchDeeds) -> tuple[ActionSpec, ...]:
         ActionSpec("hit.revise", tr("Revise the hit…"), "pencil", "F2", can_change, deeds.revise),
         ActionSpec("hit.pin", tr("Pin or unpin the hit"), "pin", "P", can_change, search.toggle_pin),
         ActionSpec("hit.retire", tr("Retire the hit"), "archive", "Del", can_change, search.retire),
+        ActionSpec(
+            "hit.block",
+            tr("Retire the hit and never store it again"),
+            "shield-check",
+            "Shift+Del",
+            can_change,
+            search.retire_for_ever,
+            words="forget block forbid refuse",
+        ),
         ActionSpec("hit.open", tr("Open the hit in Memory"), "brain", "Ctrl+Return", is_open, deeds.open_hit),
         ActionSpec(
             "hit.why_not",

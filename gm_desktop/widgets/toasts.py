@@ -123,6 +123,11 @@ class ToastStack(QWidget):
         self._place()
         return toast
 
+    def withdraw(self, text: str) -> None:
+        """Takes the toasts away that say `text`."""
+        for toast in [each for each in self._toasts if each.text == text]:
+            toast.dismiss()
+
     def clear(self) -> None:
         """Takes every toast away."""
         for toast in list(self._toasts):

@@ -122,6 +122,77 @@ def test_pinning_every_fact_is_select_and_p_and_undo_is_one_key(open_app: App, q
     assert asked(open_app.host, pinned) == 0
 
 
+def test_an_undone_revision_shows_the_fact_as_it_was_and_its_message_goes(open_app: App, qtbot: QtBot) -> None:
+    page = memory_page(open_app, qtbot)
+    page.table.selectRow(0)
+    before = open_app.remembering.selected
+    press(page.table, Qt.Key.Key_Return)
+    qtbot.waitUntil(page.revise_dialog.isVisible)
+    page.revise_dialog.diff.after.setPlainText("A corrected fact")
+    press(page.revise_dialog.diff.after, Qt.Key.Key_Return, ctrl=True)
+    qtbot.waitUntil(lambda: shown_text(open_app) == "A corrected fact")
+    qtbot.waitUntil(open_app.actions.action("step.undo").isEnabled)
+    focus(page.table, qtbot)
+    press(page.table, Qt.Key.Key_Z, ctrl=True)
+    qtbot.waitUntil(lambda: open_app.remembering.selected == before)
+    qtbot.waitUntil(lambda: shown_text(open_app) not in ("", "A corrected fact"))
+    assert open_app.window.toasts.texts() == ("Undone: Revised a fact",)
+
+
+def shown_text(app: App) -> str:
+    state = app.remembering.details.state
+    return state.text if isinstance(state, FactDetails) else ""
+
+
+def test_stopping_a_wrong_fact_for_ever_is_selecting_it_and_shift_delete(
+    open_app: App, qtbot: QtBot, asked: ASK
+) -> None:
+    page = memory_page(open_app, qtbot)
+    page.table.selectRow(0)
+    qtbot.waitUntil(lambda: shown_text(open_app) != "")
+    wrong = shown_text(open_app)
+    with qtbot.waitSignal(open_app.host.changed):
+        QTest.keyClick(page.table, Qt.Key.Key_Delete, Qt.KeyboardModifier.ShiftModifier)
+    assert asked(open_app.host, lambda memory: [each.text for each in memory.blocked.list()]) == [wrong]
+    assert wrong not in texts_of(asked(open_app.host, texts))
+    assert open_app.undo.undo_text == "Retired a fact; its text is refused from now on"
+    with qtbot.waitSignal(open_app.host.changed):
+        press(page.table, Qt.Key.Key_Z, ctrl=True)
+    assert asked(open_app.host, lambda memory: memory.blocked.list()) == ()
+    assert wrong in texts_of(asked(open_app.host, texts))
+
+
+def texts_of(found: object) -> set[str]:
+    assert isinstance(found, set)
+    return found
+
+
+def test_down_leads_from_the_question_to_the_hits_and_shift_delete_stops_a_wrong_one(
+    open_app: App, qtbot: QtBot, asked: ASK
+) -> None:
+    page = search_page(open_app, qtbot, "invoices")
+    focus(page.query, qtbot)
+    press(page.query, Qt.Key.Key_Down)
+    qtbot.waitUntil(page.hits.hasFocus)
+    with qtbot.waitSignal(open_app.host.changed):
+        QTest.keyClick(page.hits, Qt.Key.Key_Delete, Qt.KeyboardModifier.ShiftModifier)
+    assert asked(open_app.host, lambda memory: len(memory.blocked.list())) == 1
+
+
+def test_arrows_walk_over_the_choices_of_the_first_page(app: App, qtbot: QtBot) -> None:
+    app.window.show()
+    app.start_page.focus_first()
+    first = app.window.focusWidget()
+    assert first is not None
+    focus(first, qtbot)
+    press(first, Qt.Key.Key_Right)
+    second = app.window.focusWidget()
+    assert second is not None
+    assert (first.accessibleName(), second.accessibleName()) == ("New store", "Open a store")
+    press(second, Qt.Key.Key_Up)
+    assert app.window.focusWidget() is first
+
+
 def test_del_retires_and_typing_in_the_filter_never_does(open_app: App, qtbot: QtBot) -> None:
     page = memory_page(open_app, qtbot)
     page.table.selectRow(0)

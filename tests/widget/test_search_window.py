@@ -153,5 +153,5 @@ def test_a_hit_has_a_menu_of_what_can_be_done_to_it(open_app: App, qtbot: QtBot)
     qtbot.addWidget(menu)
     fill_menu(menu, page, HIT_MENU)
     names = [action.objectName() for action in menu.actions() if not action.isSeparator()]
-    assert names == ["hit.revise", "hit.pin", "hit.open", "hit.why_not", "hit.expect", "hit.retire"]
+    assert names == ["hit.revise", "hit.pin", "hit.open", "hit.why_not", "hit.expect", "hit.retire", "hit.block"]
     assert all(action.isEnabled() for action in menu.actions())
