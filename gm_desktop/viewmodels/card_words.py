@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gm_desktop.formatting import age, local_time, number, utc_time
-from gm_desktop.i18n import tr, tr_count
+from gm_desktop.i18n import in_sentence, tr, tr_count
 from gm_desktop.models.fact_row import agent_title
 from gm_desktop.models.proposal_cards import Card, CardFact, CardLine, Caution, Spans
 from gm_desktop.models.word_changes import word_changes
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 SHOWN_FACTS = 40
 NEAREST, QUERY_CHARS = 3, 2_000
+_UNSEEN = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
 _KINDS = {
     "exact_duplicate": ("Exact duplicate", "verified"),
     "near_duplicate": ("Near duplicate", "info"),
@@ -80,7 +82,7 @@ def read_card(memory: Memory, proposal_id: str, now_ns: int) -> Card:
     if proposal.kind != "write" or proposal.agent_id is None:
         return card
     near = memory.recall(proposal.agent_id, proposal.text[:QUERY_CHARS], top_k=NEAREST, preview=True).facts
-    removed, added = _differences([fact.text for fact in near], proposal.text)
+    removed, added = _differences_of_nearest([fact.text for fact in near], proposal.text)
     known = tuple(_card_fact(fact, spans, now_ns) for fact, spans in zip(near, removed, strict=True))
     return replace(card, goes_title=tr("Nearest in the store") if known else "", goes=known, added=added)
 
@@ -105,7 +107,7 @@ def card_of(proposal: Proposal, facts: Mapping[str, Fact], now_ns: int) -> Card:
         stays=None if kept is None else _card_fact(kept, (), now_ns),
         result=result,
         added=added,
-        cautions=_cautions(proposal.findings) + _model_notes(proposal),
+        cautions=_cautions(proposal.findings) + _model_notes(proposal) + _unseen(proposal.text),
         accept_title=titles[2],
         more=len(proposal.consumed) - len(leaving) if len(facts) > SHOWN_FACTS else 0,
         stale=_stale_sentence(proposal, facts),
@@ -123,6 +125,15 @@ def _differences(sources: Sequence[str], result: str) -> tuple[list[Spans], Span
         places = {place for span in change.added for place in range(span.start, span.end)}
         added = places if added is None else added & places
     return removed, _runs(sorted(added or ()))
+
+
+def _differences_of_nearest(near: Sequence[str], result: str) -> tuple[list[Spans], Spans]:
+    """The same for facts that stay: words tell something only where at least half of a fact is in the result, too."""
+    removed, _ = _differences(near, result)
+    alone = [sum(end - start for start, end in spans) for spans in removed]
+    is_alike = [2 * count <= len(text) for count, text in zip(alone, near, strict=True)]
+    _, added = _differences([text for text, alike in zip(near, is_alike, strict=True) if alike], result)
+    return [spans if alike else () for spans, alike in zip(removed, is_alike, strict=True)], added
 
 
 def _runs(places: Sequence[int]) -> Spans:
@@ -214,13 +225,21 @@ _ASKED = {
     "link": "{client} wants to link {start} to {end}",
 }
 
+_ASKED_AS = {
+    "write": "{client} wants to write this as {label}",
+    "revise": "{client} wants to revise this, as {label}",
+}
+
 
 def review_sentence(proposal: Proposal) -> str:
     """What a program under review asked for."""
     details = proposal.details
     names = {key: row_text(str(details.get(at, "")), 80) for key, at in (("start", "from"), ("end", "to"))}
     client, label = row_text(str(details.get("client", "")), 80), row_text(str(details.get("confidence") or ""), 40)
-    return tr(_ASKED.get(_kind_of(proposal), "{client} wants to change this"), client=client, label=label, **names)
+    kind = _kind_of(proposal)
+    if label and kind in _ASKED_AS:
+        return tr(_ASKED_AS[kind], client=client, label=confidence_title(label).lower())
+    return tr(_ASKED.get(kind, "{client} wants to change this"), client=client, label=label, **names)
 
 
 def _without_dash(words: Sequence[str]) -> str:
@@ -270,6 +289,16 @@ def _model_notes(proposal: Proposal) -> tuple[Caution, ...]:
     )
 
 
+def _unseen(text: str) -> tuple[Caution, ...]:
+    """A text may read otherwise than it looks: it says where it has characters without a shape of their own."""
+    found = sorted(set(_UNSEEN.findall(text)))
+    if not found:
+        return ()
+    codes = ", ".join(f"U+{ord(char):04X}" for char in found[:5])
+    what = tr("It has characters that are not seen or turn the reading direction: {codes}", codes=codes)
+    return (Caution(what, is_grave=True),)
+
+
 def _stale_sentence(proposal: Proposal, facts: Mapping[str, Fact]) -> str:
     if not proposal.stale:
         return ""
@@ -285,9 +314,11 @@ def _stale_sentence(proposal: Proposal, facts: Mapping[str, Fact]) -> str:
 
 def draft_of(card: Card, result: str) -> Draft:
     """What a person's own result comes to, beside the facts of a card."""
-    removed, added = _differences([fact.text for fact in card.goes], result)
+    differ = _differences_of_nearest if card.kind == "write" else _differences
+    removed, added = differ([fact.text for fact in card.goes], result)
     facts = (*card.goes, *(() if card.stays is None else (card.stays,))) if card.kind != "write" else ()
-    return Draft(added, tuple(removed), _cautions(lost_and_invented({fact.id: fact.text for fact in facts}, result)))
+    lost = _cautions(lost_and_invented({fact.id: fact.text for fact in facts}, result))
+    return Draft(added, tuple(removed), lost + _unseen(result))
 
 
 _DONE = {
@@ -327,7 +358,7 @@ def cycle_sentence(report: CycleReport) -> str:
     """What a cycle did, or would do."""
     parts = [tr_count("looked at {count} fact", "looked at {count} facts", report.facts)]
     proposed = [(kind, report.proposed[kind]) for kind in _KINDS if kind in report.proposed]
-    parts += [f"{number(count)} × {kind_title(kind).lower()}" for kind, count in proposed]
+    parts += [f"{number(count)} × {in_sentence(kind_title(kind))}" for kind, count in proposed]
     if not report.proposed:
         parts.append(tr("nothing new to decide"))
     if report.consumed:

@@ -191,7 +191,7 @@ class ClientsViewModel(QObject):
         self.changed.emit()
 
     def _on_changed(self, changes: Changes) -> None:
-        if changes:
+        if changes and self._watch.isActive():
             self._look_soon.start()
 
     def _on_closed(self) -> None:
@@ -225,7 +225,7 @@ def _look(now_ns: int, memory: Memory) -> _Looked:
                 if agent is not None
             ),
             waiting=waiting.get(name, 0),
-            last=age(wrote[name], now_ns) if name in wrote else "",
+            last=_wrote(age(wrote[name], now_ns)) if name in wrote else "",
         )
         for name in names
     )
@@ -234,29 +234,31 @@ def _look(now_ns: int, memory: Memory) -> _Looked:
 
 def _connection(client: Client, now_ns: int) -> str:
     version = tr("version {version}", version=row_text(client.version, 40)) if client.version else tr("no version")
-    return tr(
-        "{version}, {transport}, process {pid}, for {age}",
-        version=version,
-        transport=client.transport,
-        pid=str(client.pid),
-        age=age(client.since_ns, now_ns),
-    )
+    how = {"version": version, "transport": client.transport, "pid": str(client.pid)}
+    since = age(client.since_ns, now_ns)
+    if since == tr("now"):
+        return tr("{version}, {transport}, process {pid}, connected just now", **how)
+    return tr("{version}, {transport}, process {pid}, for {age}", age=since, **how)
+
+
+def _wrote(how_long: str) -> str:
+    return tr("wrote just now") if how_long == tr("now") else tr("wrote {age} ago", age=how_long)
 
 
 def _line(client: KnownClient) -> Line:
     if client.connections:
         note = tr("Connected: {reads} reads, {writes} writes", reads=number(client.reads), writes=number(client.writes))
     elif client.last:
-        note = tr("Not connected, wrote {age} ago", age=client.last)
+        note = tr("Not connected, {wrote}", wrote=client.last)
     else:
         note = tr("Not connected")
     if client.waiting:
         note = tr_count("{count} write waits", "{count} writes wait", client.waiting)
-    mark = "●" if client.connections else ""
-    tone = "success" if client.connections else "text_muted"
-    if client.access != DEFAULT_ACCESS:
-        mark, tone = access_mark(client.access), _TONES[client.access]
-    return Line(client.name, client.title, note, mark, tone)
+    dot = "●" if client.connections else ""
+    if client.access == DEFAULT_ACCESS:
+        return Line(client.name, client.title, note, dot, "success" if dot else "text_muted")
+    mark = f"{dot} {access_mark(client.access)}".strip()
+    return Line(client.name, client.title, note, mark, _TONES[client.access])
 
 
 def access_mark(access: Access) -> str:

@@ -118,6 +118,7 @@ class InboxViewModel(QObject):
         self.draft_text = ""
         self.draft: Draft | None = None
         self.is_deciding = False
+        self._left: str | None = None  # decided, and still shown until the list is read again
         self._listing, self._opening, self._drafting = Latest(), Latest(), Latest()
         self._reload_soon = QTimer(self, singleShot=True, interval=FOLLOW_MS)
         self._reload_soon.timeout.connect(self.reload)
@@ -139,8 +140,9 @@ class InboxViewModel(QObject):
 
     @property
     def can_decide(self) -> bool:
-        """Whether the shown card can be decided on now."""
-        return self.can_write and isinstance(self.card, Card) and not self.is_deciding
+        """Whether the shown card can be decided on now: not while another one is about to take its place."""
+        is_current = isinstance(self.card, Card) and self.card.id == self.selected_id and self.card.id != self._left
+        return self.can_write and is_current and not self.is_deciding
 
     @property
     def can_accept(self) -> bool:
@@ -175,6 +177,7 @@ class InboxViewModel(QObject):
         )
 
     def _on_listed(self, answer: _Listed) -> None:
+        was_left, self._left = self._left, None
         before = self.cards.row_of(self.selected_id)
         self.groups.set_lines(answer.groups)
         self.cards.set_lines(answer.lines)
@@ -188,6 +191,8 @@ class InboxViewModel(QObject):
             row = min(before or 0, len(answer.lines) - 1)
             self.select(answer.lines[row].id if answer.lines else None)
         elif not self.is_editing:
+            if self.selected_id == was_left:
+                self.card_changed.emit()  # it stays: it can be decided on again
             self._open(self.selected_id)
 
     def _empty(self) -> Empty:
@@ -199,6 +204,7 @@ class InboxViewModel(QObject):
         return Empty("none", self.subject.empty_title, self.subject.empty_hint)
 
     def _on_failed(self, error: GrayMatterError) -> None:
+        self._left = None
         self._set_state(Failed(sentence_for(error)))
 
     def _set_state(self, state: PageState) -> None:
@@ -217,6 +223,8 @@ class InboxViewModel(QObject):
             self._opening.cancel()
             self._show(NoCard())
         else:
+            if not isinstance(self.card, Card):
+                self.card_changed.emit()  # nothing is shown yet: say that it is read
             self._open(card_id)
 
     def step(self, by: int) -> None:
@@ -332,6 +340,7 @@ class InboxViewModel(QObject):
 
     def _decided(self) -> None:
         self.is_deciding = False
+        self._left = self.selected_id
         self._end_draft()
         self.reload()
 
@@ -387,16 +396,14 @@ class InboxViewModel(QObject):
         self._end_draft()
         self.groups.set_lines([])
         self.cards.set_lines([])
-        self.group, self.selected_id, self.is_deciding = None, None, False
+        self.group, self.selected_id, self._left, self.is_deciding = None, None, None, False
         self.later_count, self.bulk = 0, ()
         self._show(NoCard())
         self._set_state(Loading())
 
 
 def _list(subject: InboxSubject, group: str | None, pile: Pile, memory: Memory) -> _Listed:
-    waiting = [
-        each for each in memory.inbox.list("waiting") if subject.sources is None or each.source in subject.sources
-    ]
+    waiting = [each for source in subject.sources or (None,) for each in memory.inbox.list("waiting", source=source)]
     in_pile = [proposal for proposal in waiting if proposal.state == pile]
     counts = Counter(name for each in in_pile if (name := subject.group_of(each)) is not None)
     names = sorted({*subject.groups(memory), *counts}, key=lambda each: (each.casefold(), each))

@@ -149,6 +149,7 @@ class ActivityPage(Page):
                 run=self.show_clients,
                 words="mcp",
             ),
+            *self.clients.specs(),
             ActionSpec("activity.clear", tr("Clear filters"), "filter", "", lambda: model.filter.narrows, self._clear),
         )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QItemSelectionModel, QSignalBlocker, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
@@ -15,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gm_desktop.actions import ActionSpec
 from gm_desktop.i18n import tr, tr_count
 from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.viewmodels.clients import ClientsViewModel, KnownClient, accesses
@@ -77,6 +80,8 @@ class ClientsPanel(QWidget):
         self.journal = push_button(tr("What it wrote"), "link", lambda: self.journal_wanted.emit(model.selected))
         self.add = QComboBox()
         self.add.setAccessibleName(tr("Add a rule for a namespace"))
+        self.add.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.add.setMinimumContentsLength(26)
         keep_keys(self.add)
         self.rules = QGridLayout()
         self.rules.setHorizontalSpacing(SPACE)
@@ -138,6 +143,48 @@ class ClientsPanel(QWidget):
         self.everywhere.chosen.connect(lambda access: model.set_access(None, access))
         self.add.activated.connect(self._on_add)
 
+    def specs(self) -> tuple[ActionSpec, ...]:
+        """What the open program may do everywhere, and the ways from it, while the panel shows."""
+        model = self.viewmodel
+        rights = tuple(
+            ActionSpec(
+                f"client.{access}",
+                tr("Client everywhere: {right}", right=title),
+                "shield-check",
+                when=self._may_change,
+                run=partial(model.set_access, None, access),
+                words="program mcp access rights policy",
+            )
+            for access, title in accesses()
+        )
+        return (
+            *rights,
+            ActionSpec(
+                "client.waiting",
+                tr("Review what waits from the client"),
+                "shield-check",
+                when=self._has_waiting,
+                run=lambda: self.review_wanted.emit(model.selected),
+            ),
+            ActionSpec(
+                "client.journal",
+                tr("Show what the client wrote"),
+                "activity",
+                when=self._has_client,
+                run=lambda: self.journal_wanted.emit(model.selected),
+            ),
+        )
+
+    def _has_client(self) -> bool:
+        return self.isVisible() and self.viewmodel.client is not None
+
+    def _has_waiting(self) -> bool:
+        client = self.viewmodel.client
+        return self.isVisible() and client is not None and client.waiting > 0
+
+    def _may_change(self) -> bool:
+        return self._has_client() and self.viewmodel.can_write
+
     def showEvent(self, event: QShowEvent) -> None:
         """Programs that come and go are watched while the panel shows."""
         super().showEvent(event)
@@ -173,7 +220,7 @@ class ClientsPanel(QWidget):
         if client.connections:
             self.connections.setText("\n".join(client.connections))
         else:
-            said = tr("Not connected. It last wrote {age} ago.", age=client.last)
+            said = tr("Not connected, {wrote}.", wrote=client.last)
             self.connections.setText(said if client.last else tr("Not connected."))
         self._waiting_row.setVisible(client.waiting > 0)
         self.waiting.setText(tr_count("{count} write waits for you", "{count} writes wait for you", client.waiting))
@@ -191,22 +238,28 @@ class ClientsPanel(QWidget):
                 widget = item.widget()
                 if widget is not None:
                     widget.deleteLater()
-            for at, each in enumerate(client.rules):
-                box = AccessBox(tr("What it may do in {agent}", agent=each.title))
-                box.chosen.connect(lambda access, agent=each.agent_id: self.viewmodel.set_access(agent, access))
-                drop = push_button(
-                    tr("Remove"), "quiet", lambda agent=each.agent_id: self.viewmodel.set_access(agent, None)
-                )
-                drop.setAccessibleName(tr("Remove the rule for {agent}", agent=each.title))
-                self.rules.addWidget(text_label(each.title), at, 0)
-                self.rules.addWidget(box, at, 1)
-                self.rules.addWidget(drop, at, 2)
+            self._make_rules(client)
         for at, each in enumerate(client.rules):
-            box = self._box(at)
-            if box is not None:
-                box.show_access(each.access)
-                box.setEnabled(may_write)
+            shown = self._box(at)
+            if shown is not None:
+                shown.show_access(each.access)
+                shown.setEnabled(may_write)
         self._fill_add(client, may_write=may_write)
+
+    def _make_rules(self, client: KnownClient) -> None:
+        """Rows that Tab goes through from top to bottom."""
+        before: QWidget = self.everywhere
+        for at, each in enumerate(client.rules):
+            box = AccessBox(tr("What it may do in {agent}", agent=each.title))
+            box.chosen.connect(partial(self.viewmodel.set_access, each.agent_id))
+            drop = push_button(tr("Remove"), "quiet", partial(self.viewmodel.set_access, each.agent_id, None))
+            drop.setAccessibleName(tr("Remove the rule for {agent}", agent=each.title))
+            for column, widget in enumerate((text_label(each.title, wrap=True), box, drop)):
+                self.rules.addWidget(widget, at, column)
+            QWidget.setTabOrder(before, box)
+            QWidget.setTabOrder(box, drop)
+            before = drop
+        QWidget.setTabOrder(before, self.add)
 
     def _box(self, at: int) -> AccessBox | None:
         item = self.rules.itemAtPosition(at, 1)
@@ -233,7 +286,7 @@ class ClientsPanel(QWidget):
 
     def _show_selection(self) -> None:
         at = self.viewmodel.lines.row_of(self.viewmodel.selected)
-        if at is not None and self.list.currentIndex().row() != at:
+        if at is not None and not self.list.selectionModel().isRowSelected(at):
             flags = QItemSelectionModel.SelectionFlag
             self.list.selectionModel().setCurrentIndex(self.viewmodel.lines.index(at), flags.ClearAndSelect)
 

@@ -213,7 +213,7 @@ class InboxView(QWidget):
 
     def _show_selection(self) -> None:
         at = self.viewmodel.cards.row_of(self.viewmodel.selected_id)
-        if at is not None and self.list.currentIndex().row() != at:
+        if at is not None and not self.list.selectionModel().isRowSelected(at):
             flags = QItemSelectionModel.SelectionFlag
             self.list.selectionModel().setCurrentIndex(self.viewmodel.cards.index(at), flags.ClearAndSelect)
 

@@ -152,6 +152,7 @@ class ProposalCard(QWidget):
         self.written = TextPane(theme, most_px=_MOST_PX)
         self.written.setProperty("kind", "bare")
         self.written.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.rest = text_label("", "small")
         self.editor = TextPane(theme, editable=True)
         self.editor.setMinimumHeight(140)
         self.editor.setAccessibleName(tr("Your own text"))
@@ -234,6 +235,7 @@ class ProposalCard(QWidget):
         inner = QVBoxLayout(self._well)
         inner.setContentsMargins(14, 12, 14, 12)
         inner.addWidget(self.written)
+        inner.addWidget(self.rest)
         column = QVBoxLayout()
         column.setSpacing(8)
         for widget in (self.kept, self._well, self.editor):
@@ -291,7 +293,14 @@ class ProposalCard(QWidget):
     def _show_remaining(self, card: Card) -> None:
         if card.stays is not None:
             self.kept.show_fact(card.stays, spans=card.added, may_keep=False)
-        self.written.show_text(as_lines(card.result[:_SHOWN_CHARS]))
+        part = excerpt(as_lines(card.result), _SHOWN_CHARS)
+        self.written.show_text(part.text)
+        self.rest.setVisible(part.hidden > 0)
+        self.rest.setText(
+            tr_count(
+                "… and {count} more character; E shows all", "… and {count} more characters; E shows all", part.hidden
+            )
+        )
         self.written.tint(_within(card.added, self.written.raw_text()), ground="diff_added", ink="diff_added_text")
         self._show_mode()
 

@@ -183,6 +183,80 @@ def test_the_rail_counts_what_waits_and_always_accept_empties_it_in_one_step(des
     assert desk.ask(lambda memory: memory.clients.access("scout")) == "review"
 
 
+def test_a_key_before_the_next_card_is_read_decides_nothing(desk: Desk) -> None:
+    desk.do(lambda memory: _hold(memory, "One", "Two", "Three"))
+    desk.wait_for(3)
+    review = desk.app.glance.review
+    desk.qtbot.waitUntil(lambda: isinstance(review.card, Card) and review.card.result == "One")
+    review.step(1)
+    review.accept()  # the card of the first is still shown
+    desk.qtbot.waitUntil(desk.review.is_settled)
+    assert desk.texts("depot") == set()
+    review.accept()
+    review.reject()  # the second is decided on, and nothing else yet
+    desk.wait_for(2)
+    assert desk.texts("depot") == {"Two"}
+    desk.qtbot.waitUntil(lambda: review.can_accept)
+    assert review.selected_id is not None
+    assert desk.review.inbox.list.selectionModel().isRowSelected(review.cards.row_of(review.selected_id) or 0)
+
+
+def test_a_right_is_given_from_the_palette_while_the_clients_show(desk: Desk) -> None:
+    desk.do(lambda memory: _connect(memory, "scout").remember("depot", "The gate opens at six"))
+    actions = desk.app.actions
+    assert not actions.spec("client.review").when()
+    desk.app.show_page("activity")
+    actions.run("activity.clients")
+    clients = desk.app.glance.clients
+    desk.qtbot.waitUntil(actions.spec("client.review").when)
+    assert actions.spec("client.review").title == "Client everywhere: Writes wait for review"
+    assert not actions.spec("client.waiting").when()
+    actions.run("client.review")
+    desk.qtbot.waitUntil(lambda: clients.client is not None and clients.client.access == "review")
+    assert desk.ask(lambda memory: memory.clients.access("scout")) == "review"
+    assert clients.lines.lines[0].mark == "● review"
+
+    desk.do(lambda memory: _hold(memory, "Two"))
+    desk.qtbot.waitUntil(actions.spec("client.waiting").when)
+    actions.run("client.waiting")
+    assert desk.app.glance.review.group == "scout"
+
+
+def test_a_card_says_what_a_text_hides_and_how_sure_its_program_is(desk: Desk) -> None:
+    def ask(memory: Memory) -> None:
+        memory.clients.set_access("scout", None, "review")
+        requests = _connect(memory, "scout").requests
+        requests.remember("depot", "The gate opens at \u202exis", confidence="verified")
+        requests.remember("depot", "The gate " * 1_000)
+
+    desk.do(ask)
+    desk.wait_for(2)
+    card = desk.review.inbox.card
+    desk.qtbot.waitUntil(lambda: card.reason.text() == "scout wants to write this as verified")
+    cautions = card.cautions
+    assert list(cautions.texts) == ["It has characters that are not seen or turn the reading direction: U+202E"]
+    assert not card.rest.isVisible()
+    desk.app.glance.review.step(1)
+    desk.qtbot.waitUntil(card.rest.isVisible)
+    assert card.rest.text() == "… and 5,001 more characters; E shows all"
+    assert cautions.isHidden()
+
+
+def test_words_are_compared_only_with_a_fact_that_is_much_the_same(desk: Desk) -> None:
+    desk.do(lambda memory: memory.remember("depot", "The gate opens at seven"))
+    desk.do(lambda memory: memory.remember("depot", "Nobody has seen where Ana keeps the gate's spare key"))
+    desk.do(lambda memory: _hold(memory, "The gate opens at six"))
+    desk.wait_for(1)
+    review = desk.app.glance.review
+    desk.qtbot.waitUntil(lambda: isinstance(review.card, Card))
+    assert isinstance(review.card, Card)
+    assert {fact.text: bool(fact.removed) for fact in review.card.goes} == {
+        "The gate opens at seven": True,
+        "Nobody has seen where Ana keeps the gate's spare key": False,
+    }
+    assert [review.card.result[start:end] for start, end in review.card.added] == ["six"]
+
+
 def test_what_waits_is_opened_from_the_client_and_what_it_wrote_from_there_too(desk: Desk) -> None:
     desk.do(lambda memory: _connect(memory, "scout").remember("depot", "The gate opens at six"))
     desk.do(lambda memory: _hold(memory, "Two"))
