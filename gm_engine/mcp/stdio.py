@@ -123,7 +123,9 @@ class _Wire:
         if isinstance(message, JSONRPCRequest):
             self._unanswered.add(message.id)
         elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._unanswered.discard((message.params or {}).get("requestId"))
+            cancelled = (message.params or {}).get("requestId")
+            if isinstance(cancelled, str | int):
+                self._unanswered.discard(cancelled)
         if isinstance(message, bytes):
             self._outgoing.put(message)
         else:
@@ -182,14 +184,17 @@ def _lines(frames: BinaryIO) -> Iterator[bytes | None]:
 
 def _parsed(line: bytes | None) -> JSONRPCMessage | bytes:
     """The message of a line, or the error frame that answers a line which is none."""
-    from mcp_types import jsonrpc_message_adapter
+    from mcp_types import JSONRPCNotification, jsonrpc_message_adapter
     from pydantic import ValidationError
 
     if line is None:
         return _refusal(_PARSE_ERROR, "The frame is too large.")
     try:
         line.decode("utf-8")
-        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        if isinstance(message, JSONRPCNotification) and "id" in json.loads(line):  # who gave one waits for an answer
+            return _refusal(_INVALID_REQUEST, "An id is a string or a whole number.")
+        return message
     except UnicodeDecodeError as error:
         return _refusal(_PARSE_ERROR, f"The frame is no UTF-8 at byte {error.start}.")
     except ValidationError as error:

@@ -31,6 +31,9 @@ def test_lines_that_are_no_message_are_answered_and_the_next_one_is_served(tmp_p
         (b'{"jsonrpc":"2.0","id":5,"method":"ping","params":{"x":"\\ud800"}}\n', -32700),
         (b"[1, 2]\n", -32600),
         (b'{"hello": "world"}\n', -32600),
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}\n', -32600),
+        (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}\n', -32600),
+        (b'{"jsonrpc":"2.0","id":NaN,"method":"ping"}\n', -32600),
         (big, -32700),
         (b"[" * 100_000 + b"\n", -32700),
     ]
@@ -40,6 +43,8 @@ def test_lines_that_are_no_message_are_answered_and_the_next_one_is_served(tmp_p
             error = server.read()
             assert (error["id"], error["error"]["code"]) == (None, code), raw[:60]
         server.initialize()
+        for nonsense in ([1], {"a": 1}, None, 1.5):
+            server.write(frame(method="notifications/cancelled", params={"requestId": nonsense}))
         assert server.call("memory_add", **FACT)["structuredContent"] == {"agent_id": "ops", "stored": True}
         assert server.call("memory_add", agent_id="ops", text="x" * 1_000_000)["isError"]
         assert server.call("memory_search_batch", agent_id="ops", queries=["gate"] * 10_000)["isError"]
