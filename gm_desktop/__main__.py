@@ -40,13 +40,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         quick_start.end()
         from gm_desktop.screenshots import take_screenshots
 
-        return take_screenshots(qt, options.screenshots, data_dir=options.data_dir, size=options.size)
+        return take_screenshots(
+            qt, options.screenshots, data_dir=options.data_dir, size=options.size, language=options.language or "en"
+        )
     if options.self_test:
         from gm_desktop.self_test import self_test
 
         return self_test(qt, import_file=options.import_file)
     places = Places(options.preferences_dir or default_preferences_dir(), default_log_dir())
-    app = App(qt, places=places, clock=SystemClock())
+    app = App(qt, places=places, clock=SystemClock(), language=options.language)
     app.window.first_painted.connect(quick_start.end)
     app.window.show()
     app.start(options.data_dir, read_only=options.read_only, demo=options.demo)
@@ -62,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--read-only", action="store_true", help="change nothing, not even counters")
     parser.add_argument("--preferences-dir", type=Path, help="where window and theme are remembered")
     parser.add_argument("--screenshots", type=Path, metavar="DIR", help="render every page into DIR and exit")
+    parser.add_argument("--language", default="", help="en, de or es (default: as chosen in Settings, or the system's)")
     parser.add_argument("--size", type=_size, default=(1280, 800), metavar="WxH", help="size of the screenshots")
     parser.add_argument("--self-test", action="store_true", help="do the main job once on a demo and exit")
     parser.add_argument(

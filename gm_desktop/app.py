@@ -16,6 +16,7 @@ from gm_desktop.engine_host import EngineHost
 from gm_desktop.glance import Glance
 from gm_desktop.help_desk import HelpDesk
 from gm_desktop.i18n import tr
+from gm_desktop.language import speak
 from gm_desktop.main_window import INSPECTOR_WIDTH, MainWindow
 from gm_desktop.notices import Notice, Notices, sentence_for
 from gm_desktop.page import Page
@@ -85,12 +86,14 @@ class App(QObject):
         places: Places,
         clock: Clock,
         theme_mode: Mode | None = None,
+        language: str = "",
         opener: Opener | None = None,
     ) -> None:
         super().__init__()
         self.places, self.clock = places, clock
         self.log_path = crash.start_log(places.logs)
         self.preferences = Preferences(places.preferences)
+        speak(qt, language or self.preferences.language)
         self.theme = Theme(qt, mode=theme_mode or self.preferences.theme, parent=self)
         self.reporter = crash.CrashReporter(places.logs, self)
         self.notices = Notices(self)
@@ -231,7 +234,7 @@ class App(QObject):
             redo=self.undo.redo,
             can_undo=lambda: self.undo.can_undo,
             can_redo=lambda: self.undo.can_redo,
-            open_palette=self._open_palette,
+            open_palette=self.window.palette_popup.open,
             toggle_inspector=self._toggle_inspector,
             has_inspector=lambda: self.window.inspector_width > 0,
             set_theme=self._set_theme,
@@ -403,9 +406,6 @@ class App(QObject):
 
     def _close_window(self) -> None:
         self.window.close()
-
-    def _open_palette(self) -> None:
-        self.window.palette_popup.open()
 
     def _toggle_inspector(self) -> None:
         self.window.set_inspector_width(0 if self.window.inspector_width > 0 else INSPECTOR_WIDTH)

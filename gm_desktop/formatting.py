@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 
-from gm_desktop.i18n import tr, tr_count
+from gm_desktop.i18n import digits, tr, tr_count
 
 _NS = 1_000_000_000
 _FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
@@ -18,12 +18,12 @@ def local_time(at_ns: int | None, *, zone: tzinfo | None = None) -> str:
     if at_ns is None:
         return "–"
     moment = _moment(at_ns).astimezone(zone)
-    return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}, {moment:%H:%M}"
+    return f"{_date(moment)}, {moment:%H:%M}"
 
 
 def local_date(at_ns: int | None, *, zone: tzinfo | None = None) -> str:
     """`12 Mar 2026` in the person's zone (or `zone`); an en dash for no time."""
-    return "–" if at_ns is None else local_time(at_ns, zone=zone).rpartition(",")[0]
+    return "–" if at_ns is None else _date(_moment(at_ns).astimezone(zone))
 
 
 def utc_time(at_ns: int | None) -> str:
@@ -44,15 +44,17 @@ def age(at_ns: int | None, now_ns: int) -> str:
 
 def number(value: int) -> str:
     """Digits in groups of three."""
-    return f"{value:,}"
+    return digits(value)
 
 
 def size(size_bytes: int) -> str:
     """A size in the largest unit that keeps it at or above one."""
-    value = float(size_bytes)
-    for unit in ("bytes", "kB", "MB", "GB"):
+    if size_bytes < 1000:
+        return tr("{count} bytes", count=size_bytes)
+    value = size_bytes / 1000
+    for unit in ("kB", "MB", "GB"):
         if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "bytes" or value >= 100 else f"{value:.1f} {unit}"
+            return f"{value:.0f} {unit}" if value >= 100 else f"{value:.1f} {unit}"
         value /= 1000
     return f"{value:.1f} TB"
 
@@ -81,6 +83,10 @@ def one_line(text: str, limit: int = 300) -> str:
 def visible(text: str) -> str:
     """`text` with control characters (but for tab and line feed) as pictures, so that nothing hides."""
     return text.translate(_VISIBLE)
+
+
+def _date(moment: datetime) -> str:
+    return tr("{day} {month} {year}", day=moment.day, month=tr(_MONTHS[moment.month - 1]), year=moment.year)
 
 
 def _moment(at_ns: int) -> datetime:

@@ -30,6 +30,15 @@ class Preferences:
         self._settings.setValue("theme", mode)
 
     @property
+    def language(self) -> str:
+        """The language that the program speaks; empty: the system's."""
+        return self._text("language")
+
+    @language.setter
+    def language(self, language: str) -> None:
+        self._settings.setValue("language", language)
+
+    @property
     def page(self) -> str:
         """The page that was open last."""
         return self._text("page")

@@ -24,7 +24,9 @@ THEMES: tuple[Mode, ...] = ("light", "dark")
 Condition = Callable[[], bool]
 
 
-def take_screenshots(qt: QApplication, target: Path, *, data_dir: Path | None, size: tuple[int, int]) -> int:
+def take_screenshots(
+    qt: QApplication, target: Path, *, data_dir: Path | None, size: tuple[int, int], language: str = "en"
+) -> int:
     """Writes the pictures into `target`; returns 0, or 1 when a page did not come to rest (its picture is still made).
 
     Without `data_dir` a demo store is made up; with it, a copy of that store is shown, so that nothing is written to
@@ -33,7 +35,8 @@ def take_screenshots(qt: QApplication, target: Path, *, data_dir: Path | None, s
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="graymatter-") as scratch_name:
         scratch = Path(scratch_name)
-        app = App(qt, places=Places(scratch / "preferences", scratch / "logs"), clock=SystemClock(), theme_mode="light")
+        places = Places(scratch / "preferences", scratch / "logs")
+        app = App(qt, places=places, clock=SystemClock(), theme_mode="light", language=language)
         app.window.resize(QSize(*size))
         show = _Show(app, target, scratch, data_dir)
         show.finished.append(qt.exit)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, Signal
 
 from gm_desktop.engine_host import EngineHost
-from gm_desktop.i18n import tr, tr_count
+from gm_desktop.i18n import digits, tr, tr_count
 from gm_desktop.models.change_table import ChangeTable
 from gm_desktop.models.checkpoint_list import CheckpointLine
 from gm_desktop.models.word_changes import word_changes
@@ -194,7 +194,7 @@ class CheckpointCompare(QObject):
 
 def _summary(changes: Sequence[JsonChange]) -> str:
     counts = Counter[str](change.kind for change in changes)
-    parts = [tr(text, count=f"{counts[kind]:,}") for kind, text in _KINDS if counts[kind]]
+    parts = [tr(text, count=digits(counts[kind])) for kind, text in _KINDS if counts[kind]]
     return ", ".join(parts) or tr("Nothing differs")
 
 

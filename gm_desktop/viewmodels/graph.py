@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from gm_desktop.engine_host import EngineHost
-from gm_desktop.i18n import tr, tr_count
+from gm_desktop.i18n import digits, tr, tr_count
 from gm_desktop.models.entity_list import EntityList
 from gm_desktop.models.graph_picture import KINDS, OTHER, GraphNode, GraphPicture, empty_picture
 from gm_desktop.notices import Notices, sentence_for
@@ -129,7 +129,7 @@ class GraphViewModel(QObject):
             return tr("From {start} to {goal}: {steps}", start=ends[0], goal=ends[1], steps=steps)
         if self.scope.focus:
             name = self.data.title(self.scope.focus)
-            return tr("Around {name}: {shown} of {total} entities", name=name, shown=f"{shown:,}", total=f"{total:,}")
+            return tr("Around {name}: {shown} of {total} entities", name=name, shown=digits(shown), total=digits(total))
         return tr_count("{count} entity", "All {count} entities", total)
 
     # --- watching ------------------------------------------------------------------------------------------------

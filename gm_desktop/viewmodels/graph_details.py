@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gm_desktop.formatting import age, local_date, utc_time
-from gm_desktop.i18n import tr
+from gm_desktop.i18n import digits, tr
 from gm_desktop.models.fact_row import agent_title
 from gm_desktop.plain_text import row_text
 from gm_desktop.viewmodels.graph_data import GraphData, kind_title
@@ -208,15 +208,15 @@ def shape_details(data: GraphData, shape: GraphOverview) -> ShapeDetails:
             (each, data.title(each), data.nodes[data.number[each]].kind) for each in ids if each in data.number
         )
 
-    parts = f"{len(shape.components):,}"
-    largest = tr("The largest joins {count} entities", count=f"{shape.components[0]:,}") if shape.components else ""
+    parts = digits(len(shape.components))
+    largest = tr("The largest joins {count} entities", count=digits(shape.components[0])) if shape.components else ""
     return ShapeDetails(
         figures=(
-            (tr("Entities"), f"{shape.entities:,}", ""),
-            (tr("Links"), f"{shape.edges:,}", ""),
-            (tr("Stale links"), f"{shape.stale:,}", tr("No live fact stands behind them any more")),
+            (tr("Entities"), digits(shape.entities), ""),
+            (tr("Links"), digits(shape.edges), ""),
+            (tr("Stale links"), digits(shape.stale), tr("No live fact stands behind them any more")),
             (tr("Parts"), parts, largest),
-            (tr("Orphans"), f"{len(shape.orphans):,}", tr("Entities without any live link")),
+            (tr("Orphans"), digits(len(shape.orphans)), tr("Entities without any live link")),
         ),
         hubs=lines([each for each, _ in shape.hubs[:8]]),
         holding=lines(shape.cut_points[:8]),

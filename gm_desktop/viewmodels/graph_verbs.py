@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from gm_desktop.engine_host import EngineHost
-from gm_desktop.i18n import tr, tr_count
+from gm_desktop.i18n import in_sentence, tr, tr_count
 from gm_desktop.notices import Notices
 from gm_desktop.plain_text import row_text
 from gm_desktop.undo_controller import UndoController
@@ -51,7 +51,7 @@ class GraphVerbs(QObject):
         self._run(
             lambda memory: memory.graph.retype(list(ids), kind),
             lambda change: tr(
-                "{name} is a {kind} now", name=_short(change.entities[0].label), kind=kind_title(kind).lower()
+                "{name} is a {kind} now", name=_short(change.entities[0].label), kind=in_sentence(kind_title(kind))
             ),
         )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from gm_desktop.formatting import local_date, local_time, number
-from gm_desktop.i18n import tr, tr_count
+from gm_desktop.i18n import in_sentence, tr, tr_count
 from gm_desktop.models.fact_row import agent_title
 from gm_desktop.viewmodels.fact_filter import FactFilter
 from gm_desktop.viewmodels.fact_words import channel_title, confidence_title
@@ -138,7 +138,7 @@ def _figures(found: Overview) -> tuple[Figure, ...]:
 
 
 def _figure(title: str, value: int, opens: Opens, hover: str = "") -> Figure:
-    return Figure(title, number(value), hover or tr("Show {what}", what=title.lower()), opens)
+    return Figure(title, number(value), hover or tr("Show {what}", what=in_sentence(title)), opens)
 
 
 # --- over time --------------------------------------------------------------------------------------------------------

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QDateTime, Signal
+from PySide6.QtCore import QDateTime, QLocale, Signal
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QButtonGroup, QDateTimeEdit, QDialog, QMenu, QPushButton, QVBoxLayout, QWidget
 
 from gm_desktop.formatting import local_time
-from gm_desktop.i18n import tr
+from gm_desktop.i18n import spoken, tr
 from gm_desktop.theme import MARGIN, SPACE
 from gm_desktop.viewmodels.fact_words import confidence_title
 from gm_desktop.viewmodels.question import FILTERS, SCOPES
@@ -145,6 +145,7 @@ class MomentDialog(QDialog):
         self.setModal(True)
         self.finished.connect(self.deleteLater)
         self.field = QDateTimeEdit(_local(now_ns if as_of_ns is None else as_of_ns))
+        self.field.setLocale(QLocale(spoken()))
         self.field.setDisplayFormat("d MMM yyyy, HH:mm")
         self.field.setCalendarPopup(True)
         self.field.setMaximumDateTime(_local(now_ns))

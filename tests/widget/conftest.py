@@ -168,7 +168,7 @@ def _windows() -> list[QWidget]:
 def app(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> Iterator[App]:
     """The whole desktop over scripted stores, shown, without a store."""
     places = Places(tmp_path / "preferences", tmp_path / "logs")
-    made = App(qapp, places=places, clock=FrozenClock(), theme_mode="light", opener=open_scripted)
+    made = App(qapp, places=places, clock=FrozenClock(), theme_mode="light", language="en", opener=open_scripted)
     made.window.show()
     qtbot.waitExposed(made.window)
     yield made
