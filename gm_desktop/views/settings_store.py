@@ -34,8 +34,8 @@ class RankingSection(Section):
         self._viewmodel = viewmodel
         self.profile = ChoiceBox(
             (
-                ("default", tr("Equal: every signal counts the same")),
-                ("balanced", tr("Balanced")),
+                ("default", tr("GrayMatter's own: dates count half")),
+                ("balanced", tr("Balanced: dates count a tenth")),
                 ("", tr("Own weights")),
             )
         )
@@ -73,9 +73,9 @@ class RankingSection(Section):
             tr("How much the label counts in a score, up to 0.5; 0: not at all."),
         )
         card.add(
-            tr("Coverage gate"),
+            tr("Word gate"),
             self.gate,
-            tr("Similarity takes part once this share of the texts has a vector."),
+            tr("How much of the question's weight in words a fact must share to be ranked by words"),
         )
         card.add_wide(self.exact)
         card.add_wide(row(self.lab, 1))
