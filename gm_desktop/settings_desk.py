@@ -56,7 +56,7 @@ class SettingsDesk:
         flow: StoreFlow,
         parent: QObject,
     ) -> None:
-        self._host, self._flow = host, flow
+        self._host, self._flow, self._preferences = host, flow, preferences
         self.models = ModelSettings(host, notices, preferences, parent=parent)
         self.ranking = RankingSettings(host, undo, notices, parent)
         self.blocked = BlockedSettings(host, undo, notices, parent)
@@ -72,7 +72,9 @@ class SettingsDesk:
         ranking.lab_wanted.connect(lambda: self._open_lab(doors))
         keeping.examine_wanted.connect(lambda: self._examine(doors))
         sections: tuple[Section, ...] = (
-            AppearanceSection(theme, doors.set_theme),
+            AppearanceSection(
+                theme, doors.set_theme, language=self._preferences.language, set_language=self._set_language
+            ),
             EmbeddingSection(self.models, theme),
             LanguageSection(self.models, theme),
             WiringSection(self.wiring, theme),
@@ -143,6 +145,9 @@ class SettingsDesk:
         if isinstance(self._host.opener, StoreOpener):
             self._host.opener.choices = self.models.choices
         self._flow.reopen()
+
+    def _set_language(self, language: str) -> None:
+        self._preferences.language = language
 
     @staticmethod
     def _open_lab(doors: Doors) -> None:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """One entry for everybody who works on this project: `python3 packaging/dev.py COMMAND`.
 
-Commands: run, test, bench, shots, soak, conformance, interop. Needs nothing but Python 3.11 or newer. It makes `.venv`,
-installs the project as pinned in `packaging/constraints.txt`, checks the system libraries that Qt needs, and then runs
-what was asked. Exit code 0 means that everything passed.
+Commands: run, test, bench, shots, soak, conformance, interop, build, words. Needs nothing but Python 3.11 or newer. It
+makes `.venv`, installs the project as pinned in `packaging/constraints.txt`, checks the system libraries that Qt needs,
+and then runs what was asked. Exit code 0 means that everything passed.
 """
 
 from __future__ import annotations
@@ -287,6 +287,11 @@ def build(arguments: argparse.Namespace) -> int:
     return call([sys.executable, ROOT / "packaging" / "build.py", *arguments.rest])
 
 
+def words(_: argparse.Namespace) -> int:
+    """Brings the catalogues of German and Spanish up to date; fails when a sentence lacks a translation."""
+    return call([sys.executable, ROOT / "packaging" / "words.py"])
+
+
 COMMANDS = {
     "run": run,
     "test": test,
@@ -296,6 +301,7 @@ COMMANDS = {
     "conformance": conformance,
     "interop": interop,
     "build": build,
+    "words": words,
 }
 
 

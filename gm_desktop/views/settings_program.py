@@ -7,24 +7,31 @@ from collections.abc import Callable, Sequence
 from PySide6.QtWidgets import QButtonGroup, QCheckBox, QVBoxLayout, QWidget
 
 from gm_desktop.engine_choices import UpkeepChoice
-from gm_desktop.i18n import tr
+from gm_desktop.i18n import LANGUAGES, tr
 from gm_desktop.models.line_list import Line, LineList
 from gm_desktop.theme import Mode, Theme
 from gm_desktop.viewmodels.settings_models import ModelSettings
 from gm_desktop.views.settings_parts import Section, stretched
 from gm_desktop.widgets.basics import push_button, row
-from gm_desktop.widgets.form_card import CountBox, FormCard
+from gm_desktop.widgets.form_card import ChoiceBox, CountBox, FormCard
 from gm_desktop.widgets.line_view import LineView
 
 _MODES: tuple[tuple[Mode, str], ...] = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
 
 
 class AppearanceSection(Section):
-    """The theme."""
+    """The theme, and the language from the next start on."""
 
     section_id, title, icon_name = "appearance", "Appearance", "sun"
 
-    def __init__(self, theme: Theme, set_theme: Callable[[Mode], None]) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        set_theme: Callable[[Mode], None],
+        *,
+        language: str,
+        set_language: Callable[[str], None],
+    ) -> None:
         super().__init__()
         self._theme = theme
         card = FormCard(tr("Colours"))
@@ -36,9 +43,16 @@ class AppearanceSection(Section):
         holder = QWidget()
         holder.setAccessibleName(tr("Theme"))
         holder.setLayout(row(*self.modes.values(), 1))
-        hint = tr("Text and spacing follow the system's scaling, up to 200 %. The program speaks English.")
-        card.add(tr("Theme"), holder, hint)
-        stretched(self, (card,))
+        card.add(tr("Theme"), holder, tr("Text and spacing follow the system's scaling, up to 200 %."))
+        self.language = ChoiceBox((("", tr("As the system")), *LANGUAGES.items()))
+        self.language.setAccessibleName(tr("Language"))
+        self.language.choose(language)
+        self.language.activated.connect(lambda _at: set_language(self.language.chosen))
+        words = FormCard(tr("Words"))
+        words.add(
+            tr("Language"), self.language, tr("From the next start on. Facts and help texts stay as they are written.")
+        )
+        stretched(self, (card, words))
         theme.changed.connect(self._show)
         self._show()
 
