@@ -65,9 +65,7 @@ def live_clients(connection: Connection) -> tuple[Client, ...]:
         "SELECT id, client, version, pid, transport, since_ns, seen_ns, reads, writes, process_started FROM clients"
         " WHERE length(transport) > 0 ORDER BY since_ns, id"
     ).all()
-    return tuple(
-        Client(*row[:9], access=access_of(connection, row[1], None)) for row in rows if _is_running(row[3], row[9])
-    )
+    return tuple(Client(*row[:9], access_of(connection, row[1], None)) for row in rows if _is_running(row[3], row[9]))
 
 
 def processes(connection: Connection) -> tuple[Process, ...]:
