@@ -70,9 +70,10 @@ def explain_missing(ranker: Ranker, request: RecallRequest, fact_id: str) -> Mis
 
 
 def _fact(evaluation: Evaluation, fact_id: str) -> Fact:
-    fact = evaluation.past.changed.get(fact_id) if evaluation.past is not None else None
-    if fact is None:
-        fact = load_facts(evaluation.connection, [fact_id]).get(fact_id)
+    connection, past = evaluation.connection, evaluation.past
+    fact = past.facts(connection, [fact_id]).get(fact_id) if past is not None else None
+    if fact is None:  # written later than the moment asked for: it is told to be absent
+        fact = load_facts(connection, [fact_id]).get(fact_id)
     if fact is None:
         raise NotFound(f"There is no fact {fact_id}.", id=fact_id)
     return fact

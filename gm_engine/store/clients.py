@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -65,7 +66,12 @@ def live_clients(connection: Connection) -> tuple[Client, ...]:
         "SELECT id, client, version, pid, transport, since_ns, seen_ns, reads, writes, process_started FROM clients"
         " WHERE length(transport) > 0 ORDER BY since_ns, id"
     ).all()
-    return tuple(Client(*row[:9], access_of(connection, row[1], None)) for row in rows if _is_running(row[3], row[9]))
+    return tuple(_client(connection, row) for row in rows if _is_running(row[3], row[9]))
+
+
+def _client(connection: Connection, row: Any) -> Client:
+    access = access_of(connection, row[1], None)
+    return Client(row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], access)
 
 
 def processes(connection: Connection) -> tuple[Process, ...]:

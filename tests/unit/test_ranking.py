@@ -382,6 +382,19 @@ def test_why_a_fact_is_not_in_the_answer(ledger: Ledger) -> None:
         reason("nothing")
 
 
+def test_why_not_at_an_earlier_moment_tells_of_the_fact_as_it_was(ledger: Ledger) -> None:
+    add(ledger, ("f1", "red fox"))
+    with ledger.read() as connection:
+        at_ns = connection.exec_driver_sql("SELECT at_ns FROM journal").scalar_one()
+    patch(ledger, "f1", superseded_by="agent", confidence="verified")
+    add(ledger, ("f2", "blue fox"))
+    ranker = ranker_of(ledger)
+    then, now = (explain_missing(ranker, asking("fox", as_of_ns=when), "f1") for when in (at_ns, None))
+    assert (then.reason, then.fact.superseded_by, then.fact.confidence) == ("returned", "", "")
+    assert (now.reason, now.fact.superseded_by, now.fact.confidence) == ("retired", "agent", "verified")
+    assert explain_missing(ranker, asking("fox", as_of_ns=at_ns), "f2").reason == "absent"
+
+
 def test_the_smallest_change_of_a_weight_brings_a_fact_in(ledger: Ledger) -> None:
     add(ledger, ("old", "red fox"), *((f"f{n}", f"blue hen {n}") for n in range(9)))
     ranker = ranker_of(ledger)
