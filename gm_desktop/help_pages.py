@@ -23,6 +23,7 @@ ORDER = (
     "overview",
     "review",
     "settings",
+    "import",
     "mcp",
     "backup",
     "privacy",
