@@ -94,6 +94,7 @@ class MainWindow(QMainWindow):
         self._store_name = ""
         self._make_widgets(find)
         self._lay_out()
+        theme.dress(self)
         self.rail.chosen.connect(self.page_wanted)
         self.setAcceptDrops(True)
         self._show_title()

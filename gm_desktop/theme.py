@@ -10,7 +10,7 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction, QColor, QFont, QFontDatabase, QIcon, QPalette, QPixmap
-from PySide6.QtWidgets import QAbstractButton, QApplication
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
 from gm_desktop.icons import SIZE, tinted_icon, tinted_pixmap
 from gm_desktop.paths import resource
@@ -99,6 +99,7 @@ class Theme(QObject):
         super().__init__(parent)
         self._app = app
         self._mode: Mode = mode
+        self._windows: list[QWidget] = []
         load_fonts()
         app.setStyle("Fusion")
         app.styleHints().colorSchemeChanged.connect(self._on_scheme_changed)
@@ -124,6 +125,15 @@ class Theme(QObject):
         """Switches to light or dark, or follows the system."""
         self._mode = mode
         self._switch()
+
+    def dress(self, window: QWidget) -> None:
+        """Puts the style sheet on a window and all that is in it, for good.
+
+        The application has none: Qt would work it out anew for everything inside, each time a widget is put into
+        another, which is more than half of building a page.
+        """
+        self._windows.append(window)
+        window.setStyleSheet(style_sheet(self._tokens.roles))
 
     def color(self, role: str) -> QColor:
         """The colour of a role such as `accent`; `KeyError` for an unknown one."""
@@ -168,7 +178,8 @@ class Theme(QObject):
     def _apply(self) -> None:
         self._app.setFont(font("body"))
         self._app.setPalette(palette(self._tokens))
-        self._app.setStyleSheet(style_sheet(self._tokens.roles))
+        for window in self._windows:
+            window.setStyleSheet(style_sheet(self._tokens.roles))
 
 
 class _IconBinding(QObject):
