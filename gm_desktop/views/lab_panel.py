@@ -174,10 +174,12 @@ class LabPanel(QWidget):
         profiles.setStretch(0, 1)
         column.addLayout(profiles)
         column.addSpacing(4)
-        for name in (*_SIGNALS, "confidence_weight", "min_relevance", "coverage_gate", "top_k"):
-            column.addWidget(self.knobs[name])
         title = text_label(tr("Filter"))
-        title.setFixedWidth(LABEL_WIDTH)
+        widths = [title.sizeHint().width() + 2, *(knob.label_width for knob in self.knobs.values())]
+        title.setFixedWidth(max(LABEL_WIDTH, *widths))
+        for name in (*_SIGNALS, "confidence_weight", "min_relevance", "coverage_gate", "top_k"):
+            self.knobs[name].set_label_width(title.width())
+            column.addWidget(self.knobs[name])
         line = row(title, self.filter, spacing=6)
         line.setStretch(1, 1)
         column.addLayout(line)

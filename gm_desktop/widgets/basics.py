@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QStyle,
+    QToolButton,
+    QToolTip,
+    QVBoxLayout,
+    QWidget,
+)
 
 from gm_desktop.theme import MARGIN, SPACE, Theme
 
@@ -139,12 +150,43 @@ class ElidedLabel(QWidget):
         painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
 
 
+class YieldingLabel(QLabel):
+    """A line that gives way to what stands beside it: it ends in an ellipsis then, and is whole in its tooltip."""
+
+    def __init__(self, text: str = "", kind: str = "") -> None:
+        super().__init__(text)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setProperty("kind", kind)
+
+    def minimumSizeHint(self) -> QSize:
+        """A few letters are enough."""
+        return QSize(40, super().minimumSizeHint().height())
+
+    def event(self, event: QEvent) -> bool:
+        """Tells the whole text where it is cut."""
+        if isinstance(event, QHelpEvent) and self._shown() != self.text() and not self.toolTip():
+            QToolTip.showText(event.globalPos(), self.text(), self)
+            return True
+        return super().event(event)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Draws what fits."""
+        painter = QPainter(self)
+        place = QStyle.visualAlignment(self.layoutDirection(), self.alignment())
+        shown, role = self._shown(), self.foregroundRole()
+        self.style().drawItemText(painter, self.contentsRect(), place, self.palette(), self.isEnabled(), shown, role)
+
+    def _shown(self) -> str:
+        room = self.contentsRect().width()
+        return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room)
+
+
 class PageHeader(QWidget):
     """The top of a page: its title, one quiet line under it, buttons on the right."""
 
     def __init__(self, title: str, subtitle: str = "", buttons: Sequence[QWidget] = ()) -> None:
         super().__init__()
-        self._title, self._subtitle = text_label(title, "title"), text_label(subtitle, "muted")
+        self._title, self._subtitle = text_label(title, "title"), YieldingLabel(subtitle, "muted")
         self._subtitle.setVisible(bool(subtitle))
         texts = QVBoxLayout()
         texts.setSpacing(2)

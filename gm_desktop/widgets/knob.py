@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QWheelEvent
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QSlider, QWidget
 
-from gm_desktop.theme import Theme
+from gm_desktop.theme import Theme, font
 from gm_desktop.widgets.basics import set_kind, text_label
 from gm_desktop.widgets.contribution_bar import SignalDot
 
 LABEL_WIDTH = 76
+_DOT_AND_GAP = 16
 FIELD_WIDTH = 58
 _HANDLE = 8
 
@@ -131,7 +132,6 @@ class Knob(QWidget):
         self._reach, self._lowest, self._step = reach, lowest, step
         self._is_whole = step >= 1
         self._label = text_label(title)
-        self._label.setFixedWidth(LABEL_WIDTH - (16 if signal is not None else 0))
         self._dot = SignalDot(theme, signal) if signal is not None else None
         self.slider = TickedSlider(theme)
         self.slider.setRange(round(lowest / step), round(reach / step))
@@ -156,6 +156,16 @@ class Knob(QWidget):
         layout.addWidget(self._label)
         layout.addWidget(self.slider, 1)
         layout.addWidget(self.field)
+
+    @property
+    def label_width(self) -> int:
+        """How much room its title needs, with the dot, also while it is marked."""
+        width = QFontMetrics(font("strong")).horizontalAdvance(self._label.text()) + 2
+        return width + (_DOT_AND_GAP if self._dot is not None else 0)
+
+    def set_label_width(self, width: int) -> None:
+        """Gives its title that much room, so that knobs stand under each other."""
+        self._label.setFixedWidth(width - (_DOT_AND_GAP if self._dot is not None else 0))
 
     def show_value(self, value: float, saved: float | None) -> None:
         """Shows a value, and where the saved one is; neither counts as moved."""
