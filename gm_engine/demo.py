@@ -20,7 +20,7 @@ from gm_engine.config import Config, EmbeddingMode
 from gm_engine.errors import InvalidInput
 from gm_engine.memory import Memory
 from gm_engine.progress import Progress, no_progress
-from gm_engine.records import BALANCED_WEIGHTS, Edge, Entity, Message, Origin, SourceRef
+from gm_engine.records import BALANCED_WEIGHTS, ClientOrigin, Edge, Entity, Message, Origin, SourceRef
 from gm_engine.resources import resource
 from gm_engine.store.database import Ledger
 from gm_engine.store.entities import name_key, upsert_edges, upsert_entities
@@ -117,6 +117,10 @@ class _Story:
             yield float(days), self._recall(agent_id, query)
         for saved in content["checkpoints"]:
             yield float(saved["days"]), self._save(saved)
+        review = content["review"]
+        yield float(review["days"]), lambda: memory.clients.set_access(review["client"], None, "review")
+        for days, agent_id, text in _lines(review["lines"], 3):
+            yield float(days), self._ask(review["client"], agent_id, text)
 
     def _remember(self, agent_id: str, key: str, text: str, confidence: str) -> Callable[[], object]:
         def act() -> None:
@@ -128,6 +132,10 @@ class _Story:
                 self._agents[key], self._facts[key] = agent_id, fact.id
 
         return act
+
+    def _ask(self, client: str, agent_id: str, text: str) -> Callable[[], object]:
+        writer = ClientOrigin("mcp", client=client, client_version="0.9.1", session="stdio demo")
+        return lambda: self._memory.acting_as(writer).requests.remember(agent_id, text)
 
     def _change(self, verb: str, key: str, value: str) -> Callable[[], object]:
         def act() -> None:

@@ -49,8 +49,17 @@ def test_some_facts_have_been_used_and_the_others_have_faded(demo: Path) -> None
 
 def test_a_cycle_has_put_a_duplicate_a_near_one_and_a_contradiction_into_the_inbox(demo: Path) -> None:
     with Memory.open(demo, read_only=True, background=False) as memory:
-        assert [card.kind for card in memory.inbox.list()] == ["exact_duplicate", "near_duplicate", "contradiction"]
+        proposed = memory.inbox.list(source="consolidation")
+        assert [card.kind for card in proposed] == ["exact_duplicate", "near_duplicate", "contradiction"]
         assert [bool(report.pruned) for report in memory.cycles()] == [False] * 5
+
+
+def test_a_program_under_review_waits_with_three_facts(demo: Path) -> None:
+    with Memory.open(demo, read_only=True, background=False) as memory:
+        (client,) = memory.clients.waiting()
+        assert (client.count, memory.clients.access(client.client)) == (3, "review")
+        assert [card.kind for card in memory.inbox.list(source="review")] == ["write"] * 3
+        assert memory.clients.list() == ()
 
 
 def test_two_demo_stores_of_one_clock_are_alike_to_the_last_id(demo: Path, tmp_path: Path) -> None:
