@@ -13,7 +13,7 @@ from gm_desktop.app import App
 from gm_desktop.help_pages import ORDER, find_help, load_help
 from gm_desktop.palette import find
 from gm_desktop.views.help_window import HelpWindow
-from gm_engine import Memory
+from gm_engine import FactQuery, Memory
 from gm_engine.clock import SystemClock
 from gm_engine.demo import build_demo
 from gm_engine.resources import resource
@@ -85,8 +85,13 @@ def test_the_palette_finds_subjects_and_pages_come_first(open_app: App) -> None:
     assert find("privacy", open_app.help.entries())[0].title == "Help: Privacy"
 
 
-def test_the_worked_example_is_what_the_demo_answers(tmp_path: Path) -> None:
+def test_the_examples_of_help_and_read_me_are_what_the_demo_answers(tmp_path: Path) -> None:
     build_demo(tmp_path / "demo", clock=SystemClock())
+    read_me = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    asked = re.search(r'recall (\S+) "([^"]+)"', read_me)
+    revised = re.search(r'revise (\S+) "([^"]+)"', read_me)
+    assert asked is not None
+    assert revised is not None
     text = PAGES["ranking"].text
     question = re.search(r"ask `([^`]+)`", text)
     assert question is not None
@@ -94,7 +99,13 @@ def test_the_worked_example_is_what_the_demo_answers(tmp_path: Path) -> None:
         memory.wait_for_embeddings()
         plain = memory.recall_explain("support-desk", question[1], preview=True, top_k=2).receipts
         weighted = memory.recall_explain("support-desk", question[1], preview=True, confidence_weight=0.2).receipts
+        best = memory.recall_explain(asked[1], asked[2], preview=True, top_k=1).receipts[0]
+        assert revised[2] in {fact.text for fact in memory.facts(memory.fact_ids(FactQuery(agent_id=revised[1])))}
+        seq = memory.last_seq() + 2  # demo reads the facts for the graph, then comes the revision
     assert f"> {plain[0].fact.text}" in text
+    assert f"{best.fact.text}\n      {best.ranks.fused_score:.6f} = " in read_me
+    assert f"/(60+{best.ranks.recency_rank}) recency" in read_me
+    assert f"undo {seq}\n" in read_me
     assert [f"{receipt.ranks.fused_score:.6f}" in text for receipt in plain] == [True, True]
     assert plain[1].fact.id == weighted[1].fact.id
     assert f"{weighted[1].final_score:.6f}" in text
