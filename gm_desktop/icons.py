@@ -53,6 +53,7 @@ def tinted_icon(name: str, color: QColor, disabled: QColor, size: int = SIZE) ->
     """The icon for buttons and menus, sharp at 100 % and 200 %, with its own colour while disabled."""
     icon = QIcon()
     for scale in _SCALES:
-        icon.addPixmap(tinted_pixmap(name, color, size, scale), QIcon.Mode.Normal)
+        for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):  # the style would make a selected one pale
+            icon.addPixmap(tinted_pixmap(name, color, size, scale), mode)
         icon.addPixmap(tinted_pixmap(name, disabled, size, scale), QIcon.Mode.Disabled)
     return icon

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gm_engine import Memory
 
 TARGETS = 100
+LONG_WORD = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +135,15 @@ def _facts(entry: ActivityEntry) -> tuple[tuple[str, str, str], ...]:
         client = " ".join(part for part in (who.client, who.client_version) if part)
         lines.append((tr("Program"), row_text(client, 80), ""))
     if who.session:
-        lines.append((tr("Session"), row_text(who.session, 80), ""))
+        lines.append((tr("Session"), _shortened(who.session), row_text(who.session, 80)))
     if entry.agent_id is not None:
         lines.append((tr("Agent"), agent_title(entry.agent_id), ""))
     lines.append((tr("Changes"), number(entry.changes), ""))
     hint = tr("The number by which the command line names it: graymatter undo {seq}", seq=entry.seq)
     lines.append((tr("Entry"), seqs, hint))
     return tuple(lines)
+
+
+def _shortened(session: str) -> str:
+    """An id is too long for its column: its last letters tell it apart."""
+    return " ".join(f"…{word[-8:]}" if len(word) > LONG_WORD else word for word in row_text(session, 80).split())

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
     QMenu,
-    QScrollArea,
     QStackedWidget,
     QTabWidget,
     QTreeView,
@@ -32,10 +31,11 @@ from gm_desktop.views.checkpoint_changes import ChangesPanel
 from gm_desktop.views.checkpoint_moment import MomentPanel
 from gm_desktop.views.checkpoint_timeline import CheckpointTimeline
 from gm_desktop.views.json_dialog import JsonDialog
-from gm_desktop.widgets.basics import EmptyState, PageHeader, icon_button, push_button, rule, text_label
+from gm_desktop.widgets.basics import EmptyState, PageHeader, YieldingLabel, icon_button, push_button, rule, text_label
 from gm_desktop.widgets.conversation import Conversation
 from gm_desktop.widgets.name_values import NameValues
 from gm_desktop.widgets.review_bar import ReviewBar
+from gm_desktop.widgets.scrolled import scroll_area
 from gm_desktop.widgets.state_delegate import StateDelegate
 
 STATE, MESSAGES, CHANGES, MOMENT, METADATA = range(5)
@@ -82,7 +82,7 @@ class CheckpointsPage(Page):
             self._theme, "messages-square", tr("No messages"), tr("This checkpoint holds state only.")
         )
         self._stateless = EmptyState(self._theme, "braces", tr("No state"), tr("This checkpoint holds messages only."))
-        self._title, self._age = text_label("", "heading"), text_label("", "small")
+        self._title, self._age = text_label("", "heading"), YieldingLabel("", "small")
         self.make_current = push_button(tr("Make current"), "", self._actions.make_current)
         self.make_current.setToolTip(tr("Save a copy that the agent resumes from next (Ctrl+Shift+M)"))
         self.more = icon_button(self._theme, "ellipsis", tr("More actions"))
@@ -190,11 +190,7 @@ class CheckpointsPage(Page):
         inner.addWidget(self.metadata)
         inner.addWidget(self.edit_metadata, 0, Qt.AlignmentFlag.AlignLeft)
         inner.addStretch(1)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setWidget(body)
-        return area
+        return scroll_area(body)
 
     def _wire(self) -> None:
         model = self._viewmodel

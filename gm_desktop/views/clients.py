@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
     QHBoxLayout,
-    QScrollArea,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -25,6 +24,7 @@ from gm_desktop.viewmodels.states import Empty, Failed, Full
 from gm_desktop.widgets.basics import EmptyState, push_button, row, rule, text_label
 from gm_desktop.widgets.keys import keep_keys
 from gm_desktop.widgets.line_view import LineView
+from gm_desktop.widgets.scrolled import scroll_area
 
 LIST_WIDTH = 300
 FORM_WIDTH = 560
@@ -87,12 +87,13 @@ class ClientsPanel(QWidget):
         self.rules.setHorizontalSpacing(SPACE)
         self.rules.setVerticalSpacing(8)
         self.rules.setColumnStretch(0, 1)
+        self.rules.setColumnMinimumWidth(0, 90)
 
     def _lay_out(self) -> None:
         form = QWidget()
         form.setMaximumWidth(FORM_WIDTH)
         column = QVBoxLayout(form)
-        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        column.setContentsMargins(MARGIN, 14, MARGIN, MARGIN)
         column.setSpacing(10)
         column.addLayout(row(self.name, 1, self.journal))
         column.addWidget(self.connections)
@@ -112,10 +113,7 @@ class ClientsPanel(QWidget):
         note = tr("A change holds at once, for running programs too. Checkpoints never wait for review.")
         column.addWidget(text_label(note, "small", wrap=True))
         column.addStretch(1)
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setWidget(form)
+        scroll = scroll_area(form)
         side = QWidget()
         side.setFixedWidth(LIST_WIDTH)
         left = QVBoxLayout(side)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QStackedWidget, QVBoxLayout, QWidget
 
 from gm_desktop.i18n import tr
 from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.viewmodels.cycles import CyclesViewModel
 from gm_desktop.widgets.basics import EmptyState, icon_button, push_button, row, text_label
+from gm_desktop.widgets.scrolled import scroll_area
 from gm_desktop.widgets.timeline import Moment, Timeline
 
 _MOST_LINES = 10
@@ -65,11 +65,7 @@ class HistoryPanel(QWidget):
         inner.setContentsMargins(0, 12, MARGIN, 12)
         inner.addWidget(self.timeline)
         inner.addStretch(1)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(body)
+        area = scroll_area(body)
         listed = QWidget()
         column = QVBoxLayout(listed)
         column.setContentsMargins(0, 0, 0, 0)

@@ -102,7 +102,7 @@ class AgentDialog(QDialog):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MARGIN, 20, MARGIN, 20)
         layout.setSpacing(14)
-        layout.addWidget(text_label(title, "heading"))
+        layout.addWidget(text_label(title, "title"))
         layout.addWidget(self.agent)
         layout.addWidget(text_label(tr("Choose an agent, or type the name of a new one."), "small"))
         layout.addLayout(row(1, push_button(tr("Cancel"), "", self.reject), self.save))

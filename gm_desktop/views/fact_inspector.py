@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QLabel, QMenu, QScrollArea, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QMenu, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
 from gm_desktop.formatting import number
 from gm_desktop.i18n import tr, tr_count
@@ -17,6 +17,7 @@ from gm_desktop.viewmodels.fact_details import (
 from gm_desktop.widgets.basics import EmptyState, icon_button, push_button, row, text_label
 from gm_desktop.widgets.name_values import NameValues
 from gm_desktop.widgets.pills import Pill
+from gm_desktop.widgets.scrolled import scroll_area
 from gm_desktop.widgets.text_panes import LongText
 from gm_desktop.widgets.timeline import Moment, Timeline
 
@@ -84,11 +85,7 @@ class FactInspector(QWidget):
         column.addWidget(self.journal)
         column.addWidget(self._older)
         column.addStretch(1)
-        self.scroll_area = QScrollArea()
-        self.scroll_area.setWidgetResizable(True)
-        self.scroll_area.setFrameShape(QFrame.Shape.NoFrame)
-        self.scroll_area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.scroll_area.setWidget(body)
+        self.scroll_area = scroll_area(body)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._note)
         self._stack.addWidget(self.scroll_area)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from gm_desktop.i18n import tr
 from gm_desktop.theme import Theme
@@ -16,16 +16,17 @@ COLUMN = 720
 SHOWN_RECENT = 4
 
 
-class Choice(QFrame):
-    """A large button: icon, name, one sentence."""
+class Choice(QPushButton):
+    """A large button: icon, name, one sentence. Enter presses it too, arrows walk."""
 
     chosen = Signal()
 
     def __init__(self, theme: Theme, icon: str, title: str, text: str) -> None:
         super().__init__()
         self.setProperty("kind", "choice")
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # all are equally wide
         self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.clicked.connect(lambda _on=False: self.chosen.emit())
         self.setAccessibleName(title)
         self.setAccessibleDescription(text)
         words = QVBoxLayout()
@@ -38,16 +39,20 @@ class Choice(QFrame):
         layout.setSpacing(14)
         layout.addWidget(Picture(theme, icon, "accent", 20), 0, Qt.AlignmentFlag.AlignTop)
         layout.addLayout(words, 1)
+        self._inside = layout
 
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """A click chooses."""
-        if event.button() == Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint()):
-            self.chosen.emit()
+    def sizeHint(self) -> QSize:
+        """Room for what is inside."""
+        return self._inside.sizeHint()
+
+    def minimumSizeHint(self) -> QSize:
+        """Less would cut the sentence."""
+        return self._inside.minimumSize()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter and space choose, arrows walk."""
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
-            self.chosen.emit()
+        """Enter chooses as space does, arrows walk."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.click()
         elif event.key() in (Qt.Key.Key_Right, Qt.Key.Key_Down):
             self.focusNextChild()
         elif event.key() in (Qt.Key.Key_Left, Qt.Key.Key_Up):

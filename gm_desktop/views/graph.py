@@ -28,7 +28,16 @@ from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.viewmodels.graph import DEPTHS, GraphViewModel, Order
 from gm_desktop.viewmodels.states import Empty, Failed, Full
 from gm_desktop.views.graph_inspector import GraphInspector
-from gm_desktop.widgets.basics import EmptyState, PageHeader, icon_button, push_button, row, rule, text_label
+from gm_desktop.widgets.basics import (
+    EmptyState,
+    PageHeader,
+    YieldingLabel,
+    icon_button,
+    push_button,
+    row,
+    rule,
+    text_label,
+)
 from gm_desktop.widgets.entity_delegate import EntityDelegate
 from gm_desktop.widgets.graph_files import Drawing
 from gm_desktop.widgets.graph_paint import style_of
@@ -82,7 +91,10 @@ class GraphPage(Page):
         self.count = text_label("", "small")
         self.stage = GraphStage(self._theme)
         self.stage.canvas.setAccessibleName(tr("The graph"))
-        self.caption = text_label("", "small")
+        self.stage.canvas.setAccessibleDescription(
+            tr("A drawing: arrows go from entity to entity, Enter shows around one, + and - zoom, 0 fits.")
+        )
+        self.caption = YieldingLabel("", "small")
         self.reach = QComboBox()
         self.reach.setAccessibleName(tr("How far around"))
         for depth in DEPTHS:

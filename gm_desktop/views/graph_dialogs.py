@@ -74,7 +74,7 @@ class _Dialog(QDialog):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(MARGIN, 20, MARGIN, 20)
         self._column.setSpacing(12)
-        self._column.addWidget(text_label(title, "heading"))
+        self._column.addWidget(text_label(title, "title"))
         for keys in ("Ctrl+Return", "Ctrl+Enter"):
             QShortcut(QKeySequence(keys), self, self.save.click)
 

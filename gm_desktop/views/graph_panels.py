@@ -17,6 +17,7 @@ from gm_desktop.views.graph_dialogs import TypeBox
 from gm_desktop.widgets.basics import icon_button, push_button, row, text_label
 from gm_desktop.widgets.entity_rows import EntityRows, RowItem
 from gm_desktop.widgets.name_values import NameValues
+from gm_desktop.widgets.scrolled import SCROLL_BAR
 from gm_desktop.widgets.timeline import Moment, Timeline
 
 _MARGIN = 20
@@ -29,11 +30,12 @@ class Panel(QScrollArea):
         super().__init__()
         body = QWidget()
         self.column = QVBoxLayout(body)
-        self.column.setContentsMargins(_MARGIN, 20, _MARGIN, 20)
+        self.column.setContentsMargins(_MARGIN, 20, _MARGIN - SCROLL_BAR, 20)
         self.column.setSpacing(10)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setWidget(body)
 
     def add(self, *widgets: QWidget) -> None:
@@ -122,7 +124,7 @@ class EntityPanel(Panel):
 
     def _lay_out(self) -> None:
         self.add(self.name, self.kind, self.names)
-        self.column.addLayout(row(self.near, 1, self.link, self.merge, self.split, self.way, self.delete, spacing=2))
+        self.column.addLayout(row(self.near, 1, self.link, self.merge, self.split, self.way, self.delete, spacing=0))
         self.column.addSpacing(SPACE)
         self.add(self.links_title, self.links, self.more_links)
         self.column.addSpacing(SPACE)

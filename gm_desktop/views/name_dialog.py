@@ -39,7 +39,7 @@ class NameDialog(QDialog):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MARGIN, 20, MARGIN, 20)
         layout.setSpacing(14)
-        layout.addWidget(text_label(title, "heading"))
+        layout.addWidget(text_label(title, "title"))
         layout.addWidget(self.field)
         layout.addWidget(self.note)
         layout.addLayout(row(1, push_button(tr("Cancel"), "", self.reject), self.save))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from gm_desktop.actions import ActionSpec
 from gm_desktop.i18n import tr
@@ -17,9 +17,10 @@ from gm_desktop.viewmodels.overview_words import Bar, Chart, Opens
 from gm_desktop.viewmodels.states import Empty, Failed, Full
 from gm_desktop.views.health_panel import HealthPanel
 from gm_desktop.widgets.bar_chart import BarChart, ChartBar
-from gm_desktop.widgets.basics import EmptyState, PageHeader, push_button, row, text_label
+from gm_desktop.widgets.basics import EmptyState, PageHeader, YieldingLabel, push_button, row, text_label
 from gm_desktop.widgets.figure_tile import FigureTile
 from gm_desktop.widgets.meter_rows import INSET, Meter, MeterRows
+from gm_desktop.widgets.scrolled import SCROLL_BAR, scroll_area
 
 _TILES = 12
 _TILE_COLUMNS = 6
@@ -32,7 +33,7 @@ class _Card(QFrame):
     def __init__(self, title: str, body: QWidget) -> None:
         super().__init__()
         self.setProperty("kind", "card")
-        self.note = text_label("", "small")
+        self.note = YieldingLabel("", "small")
         self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         head = row(text_label(title, "strong"), self.note, spacing=12, margins=(INSET, 0, INSET, 0))
@@ -88,13 +89,9 @@ class OverviewPage(Page):
         column.addStretch(1)
         body = QWidget()
         inset = QVBoxLayout(body)
-        inset.setContentsMargins(MARGIN, 0, MARGIN, 0)
+        inset.setContentsMargins(MARGIN, 0, MARGIN - SCROLL_BAR, 0)  # as wide as the header
         inset.addWidget(content)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(body)
+        area = scroll_area(body)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.note)
         self._stack.addWidget(area)

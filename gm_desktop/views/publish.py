@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QProgressBar,
-    QScrollArea,
     QTabWidget,
     QVBoxLayout,
     QWidget,
@@ -35,6 +34,7 @@ from gm_desktop.views.vault_links import VaultLinksPanel
 from gm_desktop.views.vault_plan import VaultPlanPanel
 from gm_desktop.widgets.basics import PageHeader, Picture, push_button, row, text_label
 from gm_desktop.widgets.keys import keep_keys
+from gm_desktop.widgets.scrolled import scroll_area
 
 COLUMN = 720
 _PARTS = (
@@ -174,10 +174,7 @@ class PublishPage(Page):
         inner.addWidget(self.links)
         inner.addStretch(1)
         column.setMaximumWidth(COLUMN + 2 * MARGIN)
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setWidget(column)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll = scroll_area(column)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)

@@ -23,6 +23,7 @@ from gm_desktop.page import Page
 from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.views.settings_parts import Section
 from gm_desktop.widgets.basics import PageHeader, rule
+from gm_desktop.widgets.scrolled import scroll_area
 
 LIST_WIDTH = 208
 MOST_WIDTH = 760
@@ -64,7 +65,7 @@ class SettingsPage(Page):
     def _lay_out(self) -> None:
         side = QWidget()
         column = QVBoxLayout(side)
-        column.setContentsMargins(MARGIN - 8, 12, 8, 12)
+        column.setContentsMargins(MARGIN - 12, 12, 12, 12)  # the icons stand under the title
         column.addWidget(self.list)
         middle = QHBoxLayout()
         middle.setSpacing(0)
@@ -154,9 +155,4 @@ def _scrolled(section: Section) -> QScrollArea:
     layout.setContentsMargins(MARGIN, 20, MARGIN, MARGIN)
     layout.addWidget(section, 100)
     layout.addStretch(1)
-    area = QScrollArea()
-    area.setWidgetResizable(True)
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setWidget(body)
-    return area
+    return scroll_area(body)

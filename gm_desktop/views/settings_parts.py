@@ -28,11 +28,10 @@ class Section(QWidget):
         super().__init__()
         self.column = QVBoxLayout(self)
         self.column.setContentsMargins(0, 0, 0, 0)
-        self.column.setSpacing(16)
-        self.column.addWidget(text_label(tr(self.title), "title"))
+        self.column.setSpacing(12)
+        self.column.addWidget(text_label(tr(self.title), "heading"))
         if self.intro:
             said = text_label(tr(self.intro), "muted", wrap=True)
-            self.column.setSpacing(12)
             self.column.addWidget(said)
 
     def look(self, is_looked_at: bool) -> None:

@@ -10,10 +10,8 @@ from PySide6.QtWidgets import (
     QDialog,
     QDoubleSpinBox,
     QFormLayout,
-    QFrame,
     QLabel,
     QLineEdit,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -23,6 +21,7 @@ from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.viewmodels.source_settings import SettingField, settings_from
 from gm_desktop.viewmodels.sources import Greeting, SourceDraft, SourcesViewModel
 from gm_desktop.widgets.basics import push_button, row, set_kind, text_label
+from gm_desktop.widgets.scrolled import scroll_area
 
 WIDTH, TALL = 600, 720
 _CEILINGS = (
@@ -100,15 +99,12 @@ class SourceDialog(QDialog):
         inner.addWidget(self._heading)
         inner.addLayout(self._own)
         inner.addStretch(1)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setWidget(body)
+        area = scroll_area(body)
         area.setMinimumHeight(430)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MARGIN, 20, MARGIN, 20)
         layout.setSpacing(14)
-        layout.addWidget(text_label(tr("Add a source"), "heading"))
+        layout.addWidget(text_label(tr("Add a source"), "title"))
         layout.addWidget(area, 1)
         layout.addLayout(row(1, push_button(tr("Cancel"), "", self.reject), self.save))
 

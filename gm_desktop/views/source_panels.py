@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QFrame, QLineEdit, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QStackedWidget, QVBoxLayout, QWidget
 
 from gm_desktop.i18n import tr
 from gm_desktop.theme import MARGIN, Theme
@@ -13,6 +12,7 @@ from gm_desktop.widgets.flow_layout import FlowLayout
 from gm_desktop.widgets.line_view import LineView
 from gm_desktop.widgets.name_values import NameValues
 from gm_desktop.widgets.pills import Pill
+from gm_desktop.widgets.scrolled import scroll_area
 from gm_desktop.widgets.text_panes import LongText, TextPane
 
 _DETAIL_TITLES = {"summary": "Summary", "excerpt": "Excerpt", "full": "Full text", "context": "With context"}
@@ -161,11 +161,7 @@ class SourcePanel(QWidget):
         inner.addWidget(self.said_title)
         inner.addWidget(self.said)
         inner.addStretch(1)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        area.setWidget(body)
+        area = scroll_area(body)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(area)

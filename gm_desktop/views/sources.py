@@ -16,7 +16,7 @@ from gm_desktop.views.source_dialog import SourceDialog
 from gm_desktop.views.source_panels import JointSearchPanel, SourcePanel
 from gm_desktop.widgets.basics import PageHeader, push_button, rule, text_label
 from gm_desktop.widgets.keys import keep_keys
-from gm_desktop.widgets.line_view import LineView
+from gm_desktop.widgets.line_view import LINE_INDENT, LineView
 
 LIST_WIDTH, LIST_HEIGHT = 290, 560
 SEARCH, SOURCE = range(2)
@@ -67,7 +67,7 @@ class SourcesPage(Page):
 
     def _lay_out(self) -> None:
         left = QVBoxLayout()
-        left.setContentsMargins(12, 6, 8, 12)
+        left.setContentsMargins(MARGIN - LINE_INDENT, 6, 8, 12)  # the names stand under the title
         left.setSpacing(6)
         left.addWidget(self.asking)
         left.addWidget(self.failure)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from gm_desktop.i18n import tr
 from gm_desktop.theme import SPACE, Theme
@@ -13,6 +13,7 @@ from gm_desktop.widgets.basics import EmptyState, push_button, row, rule, text_l
 from gm_desktop.widgets.contribution_bar import ContributionBar, SignalDot
 from gm_desktop.widgets.flow_layout import FlowLayout
 from gm_desktop.widgets.pills import Pill
+from gm_desktop.widgets.scrolled import scroll_area
 from gm_desktop.widgets.text_panes import LongText
 from gm_desktop.widgets.timeline import Moment, Timeline
 
@@ -143,11 +144,7 @@ class WhyPanel(QWidget):
         for widget in (self._replaced_title, self.replaced, text_label(tr("Looked at"), "section"), self.coverage):
             column.addWidget(widget)
         column.addStretch(1)
-        self._area = QScrollArea()
-        self._area.setWidgetResizable(True)
-        self._area.setFrameShape(QFrame.Shape.NoFrame)
-        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._area.setWidget(body)
+        self._area = scroll_area(body)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self._area)

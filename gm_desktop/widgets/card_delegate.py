@@ -51,7 +51,7 @@ class CardDelegate(QStyledItemDelegate):
         note = line.note if line.is_stale else "  ·  ".join(part for part in (line.agent, line.note) if part)
         room = top.adjusted(drawn + 8, 0, 0, 0)
         painter.setPen(self._theme.color("danger" if line.is_stale else "text_muted"))
-        shown = QFontMetricsF(painter.font()).elidedText(note, Qt.TextElideMode.ElideRight, max(0.0, room.width()))
+        shown = QFontMetricsF(painter.font()).elidedText(note, Qt.TextElideMode.ElideMiddle, max(0.0, room.width()))
         painter.drawText(room, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, shown)
 
     def _ground(self, painter: QPainter, option: QStyleOptionViewItem) -> QRectF:

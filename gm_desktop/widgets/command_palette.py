@@ -139,7 +139,7 @@ class CommandPalette(QFrame):
         self.setAccessibleName(tr("Command palette"))
         self._line = QLineEdit()
         self._line.setProperty("kind", "bare")
-        self._line.setFont(theme.font("heading"))
+        self._line.setProperty("size", "large")
         self._line.setPlaceholderText(tr("Find an action, a page or an agent"))
         self._line.setAccessibleName(tr("Find an action, a page or an agent"))
         self._model = EntryModel(self)

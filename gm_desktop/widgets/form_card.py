@@ -21,7 +21,8 @@ from gm_desktop.theme import Theme
 from gm_desktop.widgets.basics import Picture, text_label
 
 _NAME_WIDTH = 132
-_FIELD_INSET = (8, 0, 0, 0)
+_NUMBER_WIDTH = 144
+_FIELD_INSET = (10, 0, 0, 0)
 
 
 class FormCard(QFrame):
@@ -40,7 +41,7 @@ class FormCard(QFrame):
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 18)
         column.setSpacing(6)
-        column.addWidget(text_label(title, "heading"))
+        column.addWidget(text_label(title, "strong"))
         column.addWidget(self.note)
         column.addSpacing(6)
         column.addLayout(self._grid)
@@ -105,7 +106,7 @@ class CountBox(QSpinBox):
         self.setSuffix(suffix)
         self.setKeyboardTracking(False)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setMinimumWidth(130)
+        self.setMinimumWidth(_NUMBER_WIDTH)
         self.lineEdit().setTextMargins(*_FIELD_INSET)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -123,7 +124,7 @@ class ShareBox(QDoubleSpinBox):
         self.setSingleStep(0.05)
         self.setKeyboardTracking(False)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setMinimumWidth(130)
+        self.setMinimumWidth(_NUMBER_WIDTH)
         self.lineEdit().setTextMargins(*_FIELD_INSET)
 
     def show_value(self, value: float) -> None:

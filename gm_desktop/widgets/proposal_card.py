@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut, QTextCursor
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from gm_desktop.i18n import tr, tr_count
 from gm_desktop.models.proposal_cards import Card, CardFact, Caution, Spans
@@ -18,6 +18,7 @@ from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.widgets.basics import Picture, push_button, row, text_label
 from gm_desktop.widgets.flow_layout import FlowLayout
 from gm_desktop.widgets.pills import Pill
+from gm_desktop.widgets.scrolled import scroll_area
 from gm_desktop.widgets.text_panes import TextPane
 
 _MOST_PX = 260
@@ -199,12 +200,7 @@ class ProposalCard(QWidget):
             inner.addWidget(widget)
         inner.addLayout(columns)
         inner.addStretch(1)
-        self.area = QScrollArea()
-        self.area.setWidgetResizable(True)
-        self.area.setFrameShape(QFrame.Shape.NoFrame)
-        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.area.setWidget(body)
+        self.area = scroll_area(body)
         stale = QHBoxLayout(self.stale)
         stale.setContentsMargins(14, 10, 14, 10)
         stale.addWidget(Picture(self._theme, "triangle-alert", "danger", 16), 0, Qt.AlignmentFlag.AlignTop)

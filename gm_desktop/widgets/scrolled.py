@@ -6,6 +6,18 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 PANEL_MARGIN = 20
+SCROLL_BAR = 10  # its width in the style sheet
+
+
+def scroll_area(body: QWidget) -> QScrollArea:
+    """A frameless scroll area around `body`. Tab does not stop at it: what is inside takes the keys."""
+    area = QScrollArea()
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    area.setWidget(body)
+    return area
 
 
 def scrolled(column: QVBoxLayout, *, margin: int = PANEL_MARGIN) -> QScrollArea:
@@ -13,9 +25,4 @@ def scrolled(column: QVBoxLayout, *, margin: int = PANEL_MARGIN) -> QScrollArea:
     body = QWidget()
     body.setLayout(column)
     column.setContentsMargins(margin, 14, margin, 20)
-    area = QScrollArea()
-    area.setWidgetResizable(True)
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setWidget(body)
-    return area
+    return scroll_area(body)
