@@ -173,7 +173,7 @@ class App(QObject):
         keys = [page.shortcut or f"Ctrl+{number}" for number, page in enumerate(pages, start=1)]
         shown = [(page.page_id, tr(page.title), page.icon_name, key) for page, key in zip(pages, keys, strict=True)]
         self.actions.add(self.window, page_specs(deeds, shown), everywhere=True)
-        self.actions.add(self.window, self.settings.specs(), everywhere=True)
+        self.actions.add(self.window, (*self.glance.past.specs(), *self.settings.specs()), everywhere=True)
         for page, key in zip(pages, keys, strict=True):
             self.window.add_page(page, shortcut=key)
         self.window.rail.accept_facts("search")
@@ -195,10 +195,10 @@ class App(QObject):
         checkpoints.fact_wanted.connect(self._reveal_fact)
         glances = self.glance.pages(
             self.theme,
+            self.window,
             show_page=self.show_page,
             reveal_fact=self._reveal_fact,
             reveal_checkpoint=self._reveal_checkpoint,
-            show_count=self.window.rail.show_count,
         )
         self.glance.overview.keeping_wanted.connect(lambda: self.actions.run("settings.keeping"))
         consolidate = ConsolidatePage(self.consolidating, self.cycles, self.theme)

@@ -197,6 +197,10 @@ class EngineHost(QObject):
         """Runs `job` in the lane that waits for other programs, so that nobody else waits for them."""
         return self._submit(self._asks, job, on_done, on_failed)
 
+    def end_reading(self, job: Callable[[], None]) -> None:
+        """Runs `job` in the read lane, store or not: what it opened is closed there."""
+        self._reads.post(lambda: self._guarded(job))
+
     def end_asking(self, job: Callable[[], None]) -> None:
         """Runs `job` in that lane, store or not: what it opened is closed there."""
         self._asks.post(lambda: self._guarded(job))

@@ -20,6 +20,7 @@ ORDER = (
     "vault",
     "sources",
     "activity",
+    "past",
     "overview",
     "review",
     "settings",

@@ -120,6 +120,7 @@ class MainWindow(QMainWindow):
         self._frames[page.page_id] = frame
         self._stack.addWidget(frame)
         self.rail.add_page(page.page_id, tr(page.title), page.icon_name, shortcut=shortcut)
+        self.rail.show_entry(page.page_id, is_shown=page.on_rail)
         specs = page.action_specs()
         self._actions.add(frame, specs)
         drop_letters(frame, [spec.shortcut for spec in specs])

@@ -16,6 +16,7 @@ class Page(QWidget):
     page_id: ClassVar[str]
     title: ClassVar[str]  # English; the window passes it through `tr`
     icon_name: ClassVar[str]
+    on_rail: ClassVar[bool] = True  # False: its entry shows only while there is something on the page
     shortcut: ClassVar[str] = ""  # empty: Ctrl and the page's place on the rail
 
     def inspector(self) -> QWidget | None:

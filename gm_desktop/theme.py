@@ -31,7 +31,8 @@ TEXT_ON = tuple(
     (text, ground)
     for text, grounds in (
         ("text", "window surface surface_raised surface_sunken hover pressed selection match accent_soft pill"),
-        ("text_muted", "window surface surface_raised surface_sunken hover selection"),
+        ("text", "info_soft"),
+        ("text_muted", "window surface surface_raised surface_sunken hover selection info_soft"),
         ("accent", "window surface surface_raised surface_sunken accent_soft selection hover"),
         ("link", "surface surface_raised window"),
         ("on_accent", "accent accent_hover"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QItemSelectionModel, Qt, Signal
+from PySide6.QtCore import QItemSelectionModel, QPoint, Qt, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QListView, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QListView, QMenu, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
 from gm_desktop.actions import ActionSpec
 from gm_desktop.i18n import tr
@@ -20,6 +20,7 @@ from gm_desktop.viewmodels.states import Empty, Failed, Full
 from gm_desktop.views.activity_filters import ActivityFilters
 from gm_desktop.views.activity_inspector import ActivityInspector
 from gm_desktop.views.clients import ClientsPanel
+from gm_desktop.views.made_actions import fill_menu
 from gm_desktop.widgets.activity_delegate import ActivityDelegate
 from gm_desktop.widgets.basics import EmptyState, PageHeader, push_button, rule
 from gm_desktop.widgets.keys import keep_keys
@@ -31,7 +32,7 @@ SIDE_WIDTH = 224
 class ActivityPage(Page):
     """Programs on the left, the journal in the middle, one action in the inspector.
 
-    `fact_wanted(id)` and `checkpoint_wanted(id)` open what an action changed.
+    `fact_wanted(id)` and `checkpoint_wanted(id)` open what an action changed, `moment_wanted(seq)` the store before it.
     """
 
     page_id = "activity"
@@ -39,6 +40,7 @@ class ActivityPage(Page):
     icon_name = "activity"
     fact_wanted = Signal(str)
     checkpoint_wanted = Signal(str)
+    moment_wanted = Signal(int)
 
     def __init__(self, viewmodel: ActivityViewModel, clients: ClientsViewModel, theme: Theme) -> None:
         super().__init__()
@@ -63,6 +65,7 @@ class ActivityPage(Page):
         self.list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setAccessibleName(tr("Actions, newest first"))
+        self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.clear = push_button(tr("Clear filters"), "", self._clear)
         self.retry = push_button(tr("Try again"), "", model.reload)
         self.note = EmptyState(self._theme, "activity", "", "", (self.clear, self.retry))
@@ -126,7 +129,9 @@ class ActivityPage(Page):
         self.list.selectionModel().currentChanged.connect(self._on_current)
         self.list.activated.connect(lambda _index: self._open_first())
         self.writers.chosen.connect(model.choose_writer)
+        self.list.customContextMenuRequested.connect(self._open_menu)
         self.panel.target_chosen.connect(self._open)
+        self.panel.before_wanted.connect(self._show_before)
         self.clients.journal_wanted.connect(self._follow_client)
 
     # Page
@@ -140,6 +145,15 @@ class ActivityPage(Page):
         model = self._viewmodel
         return (
             ActionSpec("entry.undo", tr("Undo this action"), "undo", "U", lambda: model.can_undo, model.undo),
+            ActionSpec(
+                "entry.before",
+                tr("Show the store as it was before this"),
+                "history",
+                "B",
+                lambda: model.selected is not None,
+                self._show_before,
+                words="time travel past moment",
+            ),
             ActionSpec("entry.open", tr("Open the fact"), "brain", "Ctrl+Return", self._has_fact, self._open_first),
             ActionSpec(
                 "activity.clients",
@@ -227,6 +241,16 @@ class ActivityPage(Page):
             self._viewmodel.select(self._viewmodel.lines.lines[at].seq)
 
     # deeds
+
+    def _show_before(self) -> None:
+        if self._viewmodel.selected is not None:
+            self.moment_wanted.emit(self._viewmodel.selected)
+
+    def _open_menu(self, at: QPoint) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        fill_menu(menu, self, "entry.undo | entry.before entry.open")
+        menu.popup(self.list.viewport().mapToGlobal(at))
 
     def _follow_client(self, name: str) -> None:
         self.tabs.setCurrentIndex(0)

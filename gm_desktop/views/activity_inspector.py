@@ -19,9 +19,10 @@ _EDGE = 20
 
 
 class ActivityInspector(QWidget):
-    """Emits `target_chosen(kind, id)` for something that is to be opened."""
+    """Emits `target_chosen(kind, id)` for something that is to be opened, `before_wanted` for the store before it."""
 
     target_chosen = Signal(str, str)
+    before_wanted = Signal()
 
     def __init__(self, viewmodel: ActivityViewModel, theme: Theme) -> None:
         super().__init__()
@@ -37,6 +38,8 @@ class ActivityInspector(QWidget):
         self.undone = Pill(self._theme)
         self.undo = push_button(tr("Undo this"), "", self._viewmodel.undo)
         self.undo.setToolTip(tr("Take this action back (U). It stays in the journal."))
+        self.before = push_button(tr("Before this"), "", self.before_wanted.emit)
+        self.before.setToolTip(tr("Show the store as it was before this (B)"))
         self.facts = NameValues()
         self.targets = LineView(self._viewmodel.details.targets, self._theme, tr("What it changed"))
         self.targets.setProperty("kind", "palette")
@@ -50,7 +53,7 @@ class ActivityInspector(QWidget):
         column.setContentsMargins(_EDGE, 20, _EDGE, 12)
         column.setSpacing(10)
         column.addWidget(self.title)
-        column.addLayout(row(self.undo, self.undone, 1, spacing=SPACE))
+        column.addLayout(row(self.undo, self.before, self.undone, 1, spacing=SPACE))
         column.addSpacing(4)
         column.addWidget(self.facts)
         column.addSpacing(4)

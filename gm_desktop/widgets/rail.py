@@ -139,6 +139,10 @@ class NavigationRail(QWidget):
         self._pages.addWidget(button)
         self._paint_icons()
 
+    def show_entry(self, page_id: str, *, is_shown: bool) -> None:
+        """Shows or hides the entry of a page."""
+        self._buttons[page_id].setVisible(is_shown)
+
     def show_count(self, page_id: str, count: int) -> None:
         """Says on the entry of a page how many things wait there."""
         self._buttons[page_id].show_count(count)

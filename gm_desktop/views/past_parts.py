@@ -1,0 +1,255 @@
+"""Parts of the Past page: the read-only table, one fact as it was, the chips, the dialog that asks for a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from PySide6.QtCore import QDateTime, QItemSelectionModel, QLocale, QPoint, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QDateTimeEdit,
+    QDialog,
+    QHeaderView,
+    QScrollArea,
+    QStackedWidget,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gm_desktop.formatting import number
+from gm_desktop.i18n import spoken, tr
+from gm_desktop.models.paged_table import ID_ROLE
+from gm_desktop.theme import MARGIN, SPACE, Theme
+from gm_desktop.viewmodels.past import QUICK, PastViewModel
+from gm_desktop.viewmodels.past_words import LISTS, PastDetails, shown_title
+from gm_desktop.widgets.basics import EmptyState, push_button, row, text_label
+from gm_desktop.widgets.fact_delegate import ROW_HEIGHT, FactDelegate
+from gm_desktop.widgets.flow_layout import FlowLayout
+from gm_desktop.widgets.line_view import LineView
+from gm_desktop.widgets.name_values import NameValues
+from gm_desktop.widgets.pills import Pill
+from gm_desktop.widgets.text_panes import LongText
+
+TEXT, PINNED, AGENT, CONFIDENCE, WRITTEN, SINCE = range(6)
+_WIDTHS = {AGENT: 120, CONFIDENCE: 104, WRITTEN: 148, SINCE: 132}
+_GIVES_WAY = (WRITTEN, AGENT, CONFIDENCE)
+_TEXT_NEEDS = 260
+_EDGE = 20
+
+
+class PastTable(QTableView):
+    """The facts of a moment: to be read, one at a time. `menu_wanted` says where."""
+
+    menu_wanted = Signal(QPoint)
+
+    def __init__(self, viewmodel: PastViewModel, theme: Theme) -> None:
+        super().__init__()
+        self._viewmodel, self._table = viewmodel, viewmodel.table
+        self.setModel(self._table)
+        self.setItemDelegate(FactDelegate(theme, self))
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setCornerButtonEnabled(False)
+        self.setAccessibleName(tr("Facts as they were"))
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
+        header = self.horizontalHeader()
+        header.setSelectionModel(QItemSelectionModel(self._table, header))  # see the table of the Memory page
+        header.setHighlightSections(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        header.setSectionResizeMode(TEXT, QHeaderView.ResizeMode.Stretch)
+        for column, width in _WIDTHS.items():
+            header.resizeSection(column, width)
+        self.setColumnHidden(PINNED, True)  # a pin stands at the end of its fact's text
+        header.setSortIndicator(WRITTEN, Qt.SortOrder.DescendingOrder)
+        self.setSortingEnabled(True)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(lambda at: self.menu_wanted.emit(self.viewport().mapToGlobal(at)))
+        self.selectionModel().currentRowChanged.connect(self._on_current)
+        self._table.changed.connect(self._show_selected)
+
+    def _on_current(self) -> None:
+        fact_id = self.currentIndex().data(ID_ROLE)
+        if isinstance(fact_id, str):
+            self._viewmodel.select(fact_id)
+
+    def _show_selected(self) -> None:
+        """Keeps the selected fact current when the list is another one."""
+        at = self._table.row_of(self._viewmodel.selected) if self._viewmodel.selected else None
+        if at is not None and self.currentIndex().row() != at:
+            self.setCurrentIndex(self._table.index(at, TEXT))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Columns give way to the text."""
+        super().resizeEvent(event)
+        shown, room = set(_WIDTHS), self.viewport().width() - _TEXT_NEEDS
+        for column in _GIVES_WAY:
+            if sum(_WIDTHS[each] for each in shown) <= room:
+                break
+            shown.discard(column)
+        for column in _WIDTHS:
+            self.setColumnHidden(column, column not in shown)
+
+
+class PastChips(QWidget):
+    """Which facts are listed: those there were, and what became different since, counted."""
+
+    def __init__(self, viewmodel: PastViewModel) -> None:
+        super().__init__()
+        self._viewmodel = viewmodel
+        self.chips = {each: push_button(shown_title(each), "chip") for each in LISTS}
+        layout = FlowLayout(self, margins=(MARGIN, 0, MARGIN, 12), gap=SPACE)
+        for shown, chip in self.chips.items():
+            layout.addWidget(chip)
+            chip.clicked.connect(
+                lambda _on=False, shown=shown: viewmodel.set_filter(replace(viewmodel.filter, shown=shown))
+            )
+        viewmodel.filter_changed.connect(self._show)
+        self._show()
+
+    def _show(self) -> None:
+        counts, wanted = self._viewmodel.counts, self._viewmodel.filter.shown
+        for shown, chip in self.chips.items():
+            count = (counts or {}).get(shown, 0)
+            is_plain = shown in ("then", "then_retired")
+            chip.setVisible(is_plain or count > 0 or shown == wanted)
+            title = shown_title(shown)
+            chip.setText(title if is_plain else f"{title}  {number(count)}")
+            chip.setChecked(shown == wanted)
+
+
+class PastInspector(QWidget):
+    """One fact as it was, and what happened to it since."""
+
+    now_wanted = Signal()
+
+    def __init__(self, viewmodel: PastViewModel, theme: Theme) -> None:
+        super().__init__()
+        self._viewmodel, self._theme = viewmodel, theme
+        self.setProperty("kind", "surface")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setMinimumWidth(280)
+        self.pills = [Pill(theme) for _ in range(3)]
+        self.text = LongText(theme)
+        self.text.pane.setAccessibleName(tr("Text of the fact"))
+        self.facts = NameValues()
+        self.since = LineView(viewmodel.since, theme, tr("What happened since"), grows=True)
+        self.unchanged = text_label(tr("It is the same now."), "muted")
+        self.now = push_button(tr("Open it as it is now"), "", self.now_wanted.emit)
+        self.note = EmptyState(theme, "history", "", text_width=220)
+        self._lay_out()
+        viewmodel.details_changed.connect(self._show)
+        viewmodel.state_changed.connect(self._show)
+        self._show()
+
+    def _lay_out(self) -> None:
+        body = QWidget()
+        column = QVBoxLayout(body)
+        column.setContentsMargins(_EDGE, 20, _EDGE, 20)
+        column.setSpacing(12)
+        column.addLayout(row(*self.pills, 1, spacing=6))
+        column.addWidget(self.text)
+        column.addLayout(row(self.now, 1))
+        column.addSpacing(SPACE)
+        self._then = text_label("", "section")
+        column.addWidget(self._then)
+        column.addWidget(self.facts)
+        column.addSpacing(SPACE)
+        column.addWidget(text_label(tr("What happened since"), "section"))
+        column.addWidget(self.since)
+        column.addWidget(self.unchanged)
+        column.addStretch(1)
+        self._area = QScrollArea()
+        self._area.setWidgetResizable(True)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.setWidget(body)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.note)
+        self._stack.addWidget(self._area)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._stack)
+
+    def _show(self) -> None:
+        fact = self._viewmodel.details
+        if fact is None:
+            hint = tr("Choose a fact to see it as it was, and what happened to it since.")
+            self.note.say("history", tr("No fact selected"), hint if self._viewmodel.moment is not None else "")
+            self._stack.setCurrentWidget(self.note)
+            return
+        self._show_fact(fact)
+        self._stack.setCurrentWidget(self._area)
+
+    def _show_fact(self, fact: PastDetails) -> None:
+        if (self.text.property("fact"), self.text.text) != (fact.id, fact.text):
+            self.text.setProperty("fact", fact.id)
+            self.text.show_text(fact.text)
+        confidence, status, pinned = self.pills
+        confidence.show_text(fact.confidence_title, fact.confidence)
+        status.show_text("" if fact.status == "live" else fact.status_title, fact.status)
+        pinned.show_text(tr("Pinned") if fact.is_pinned else "", "accent")
+        self._then.setText(tr("As it was") if fact.was_there else tr("As it is now"))
+        self.facts.show_rows(fact.facts)
+        self.since.setVisible(bool(fact.since))
+        self.unchanged.setVisible(not fact.since)
+        self.now.setVisible(fact.is_there_now)
+
+
+class PastDialog(QDialog):
+    """Asks for a moment: emits `quick_chosen(key)` or `time_chosen(nanoseconds UTC)`."""
+
+    quick_chosen = Signal(str)
+    time_chosen = Signal(object)
+
+    def __init__(self, now_ns: int, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(tr("Show the store as it was"))
+        self.setModal(True)
+        self.setMinimumWidth(400)
+        now = QDateTime.fromMSecsSinceEpoch(now_ns // 1_000_000)
+        self.field = QDateTimeEdit(now.addDays(-1))
+        self.field.setLocale(QLocale(spoken()))
+        self.field.setDisplayFormat("d MMM yyyy, HH:mm")
+        self.field.setCalendarPopup(True)
+        self.field.setMaximumDateTime(now)
+        self.field.setAccessibleName(tr("Date and time"))
+        self.quick = {key: push_button(tr(title), "") for key, title in QUICK}
+        self.go = push_button(tr("Show it"), "primary", self._on_go)
+        self.go.setDefault(True)
+        self._lay_out(tuple(self.quick.values()))
+        for key, button in self.quick.items():
+            button.clicked.connect(lambda _on=False, key=key: self._on_quick(key))
+        next(iter(self.quick.values())).setFocus()
+
+    def _lay_out(self, quick: Sequence[QWidget]) -> None:
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(MARGIN, 20, MARGIN, 20)
+        layout.setSpacing(SPACE)
+        layout.addWidget(text_label(tr("Show the store as it was"), "heading"))
+        note = tr("To be read only: looking changes nothing, and you come back to now with Escape.")
+        layout.addWidget(text_label(note, "small", wrap=True))
+        layout.addSpacing(6)
+        for button in quick:
+            layout.addWidget(button)
+        layout.addSpacing(6)
+        layout.addWidget(text_label(tr("Or at a time of your choice"), "section"))
+        layout.addWidget(self.field)
+        layout.addSpacing(10)
+        layout.addLayout(row(1, push_button(tr("Cancel"), "", self.reject), self.go))
+
+    def _on_quick(self, key: str) -> None:
+        self.quick_chosen.emit(key)
+        self.accept()
+
+    def _on_go(self) -> None:
+        self.time_chosen.emit(self.field.dateTime().toMSecsSinceEpoch() * 1_000_000)
+        self.accept()
