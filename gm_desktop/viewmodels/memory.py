@@ -65,7 +65,7 @@ class MemoryViewModel(QObject):
         self._is_listing = False
         self._wanted_id: str | None = None
         self._is_loosened = False
-        self._is_first_listing = True
+        self._drops_hidden = True  # another filter was chosen, or a remembered selection is to be found
         self._listing = Latest()
         self._bodies = Latest()
         self._reload_soon = QTimer(self, singleShot=True)
@@ -95,6 +95,8 @@ class MemoryViewModel(QObject):
             return
         is_typing = replace(wanted, text=self.filter.text) == self.filter
         self.filter = wanted
+        self._drops_hidden, self._is_listing = True, False
+        self._listing.cancel()  # an answer to the filter before
         self.filter_changed.emit()
         self._reload_soon.start(TYPING_PAUSE_MS if is_typing else 0)
 
@@ -199,10 +201,10 @@ class MemoryViewModel(QObject):
             self._is_loosened = True
             self._host.read(lambda memory: memory.get(wanted).agent_id, self._loosen)
         elif self.selected:
-            # one fact stays in the inspector when a filter or a change hides it; a remembered one must be in the store
-            keeps_hidden = len(self.selected) == 1 and not self._is_first_listing
+            # one fact stays in the inspector when a change hides it, so that it can be brought back
+            keeps_hidden = len(self.selected) == 1 and not self._drops_hidden
             self.select(self.selected if keeps_hidden else self.selected.intersection(ids))
-        self._is_first_listing = False
+        self._drops_hidden = False
 
     def _on_failed(self, error: GrayMatterError) -> None:
         self._is_listing = False
@@ -225,7 +227,7 @@ class MemoryViewModel(QObject):
                 self._reload_soon.start(FOLLOW_MS)
 
     def _on_opened(self) -> None:
-        self._is_first_listing = True
+        self._drops_hidden = True
         self.reload()
 
     def _on_closed(self) -> None:

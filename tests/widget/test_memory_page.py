@@ -14,7 +14,7 @@ from gm_desktop.engine_host import EngineHost
 from gm_desktop.notices import Notice, Notices
 from gm_desktop.theme import Theme
 from gm_desktop.undo_controller import UndoController
-from gm_desktop.viewmodels.fact_details import FactDetails
+from gm_desktop.viewmodels.fact_details import FactDetails, NothingSelected
 from gm_desktop.viewmodels.fact_verbs import FactVerbs
 from gm_desktop.viewmodels.memory import MemoryViewModel
 from gm_desktop.viewmodels.revision import PART_CHARS, RevisionViewModel, parts_of
@@ -435,6 +435,17 @@ def test_a_megabyte_is_cut_in_the_row_and_shown_a_part_at_a_time(desk: Desk) -> 
     assert len(desk.page.panel.text.pane.raw_text()) <= 20_000
     desk.page.panel.text._more.click()
     assert 100_000 < len(desk.page.panel.text.pane.raw_text()) <= 120_000
+
+
+def test_a_fact_that_another_filter_hides_is_no_longer_acted_on(desk: Desk) -> None:
+    desk.write(three)
+    desk.select("Ms Ito prefers mail")
+    desk.write(lambda memory: memory.retire("sales", list(desk.model.selected)))
+    assert desk.details().text == "Ms Ito prefers mail"  # what happens to it may hide it: it can be brought back
+    desk.model.set_filter(replace(desk.model.filter, agent_id="support"))
+    desk.settle()
+    assert desk.model.selected == frozenset()
+    assert isinstance(desk.model.details.state, NothingSelected)
 
 
 def test_filters_and_selection_come_back_with_the_next_start(desk: Desk) -> None:

@@ -15,8 +15,8 @@ from gm_desktop.app import App
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.theme import Theme
 from gm_desktop.viewmodels.past import DAY_NS, PastViewModel
-from gm_desktop.viewmodels.past_reading import BeforeLast, PastReader
-from gm_desktop.viewmodels.past_words import PastDetails, PastHead, Shown
+from gm_desktop.viewmodels.past_reading import BeforeLast, PastReader, Shown
+from gm_desktop.viewmodels.past_words import PastDetails, PastHead
 from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading
 from gm_desktop.views.past import PastPage
 from gm_desktop.views.past_parts import AGENT, SINCE, TEXT, WRITTEN, PastDialog
