@@ -211,7 +211,10 @@ def _look(now_ns: int, memory: Memory) -> _Looked:
         rights.setdefault(policy.client, {})[policy.agent_id] = policy.access
     waiting = {each.client: each.count for each in memory.clients.waiting()}
     wrote = {each.client: each.last_ns for each in memory.activity.writers() if each.channel == "mcp" and each.client}
-    names = sorted({*live, *rights, *waiting, *wrote}, key=lambda name: (name not in live, name.casefold(), name))
+    names = sorted(
+        {*live, *rights, *waiting, *wrote},
+        key=lambda name: (name not in live, name not in waiting, name.casefold(), name),
+    )
     clients = tuple(
         KnownClient(
             name=name,
