@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gm_desktop.i18n import tr
 from gm_desktop.plain_text import row_text
 from gm_engine.records import SHARED_AGENT_ID, SUPERSEDED_BY_AGENT, Fact
 
@@ -59,4 +60,4 @@ def fact_status(fact: Fact) -> str:
 
 def agent_title(agent_id: str) -> str:
     """The name a person reads for a namespace."""
-    return "Shared" if agent_id == SHARED_AGENT_ID else row_text(agent_id, 80)
+    return tr("Shared") if agent_id == SHARED_AGENT_ID else row_text(agent_id, 80)

@@ -16,6 +16,7 @@ from gm_desktop.viewmodels.question import FILTERS, MOST_HITS, MOST_WEIGHT
 from gm_desktop.viewmodels.why import signal_title
 from gm_desktop.views.name_dialog import NameDialog
 from gm_desktop.widgets.basics import icon_button, push_button, row, rule, set_kind, text_label
+from gm_desktop.widgets.flow_layout import flowing
 from gm_desktop.widgets.knob import LABEL_WIDTH, Knob
 from gm_desktop.widgets.line_view import LINE_INDENT, LineView
 from gm_desktop.widgets.scrolled import PANEL_MARGIN, scrolled
@@ -184,7 +185,7 @@ class LabPanel(QWidget):
         line.setStretch(1, 1)
         column.addLayout(line)
         column.addSpacing(6)
-        column.addLayout(row(self.make_default, self.reset, 1))
+        column.addWidget(flowing(self.make_default, self.reset))
         column.addSpacing(6)
         column.addWidget(self.comparison)
         column.addWidget(self.left_title)

@@ -13,7 +13,7 @@ from gm_desktop.viewmodels.settings_keeping import KeepingSettings
 from gm_desktop.views.purge_dialog import PurgeDialog
 from gm_desktop.views.settings_parts import ListedLines, Section, stretched
 from gm_desktop.widgets.basics import ElidedLabel, push_button, row
-from gm_desktop.widgets.flow_layout import FlowLayout
+from gm_desktop.widgets.flow_layout import flowing
 from gm_desktop.widgets.form_card import ChoiceBox, CountBox, FormCard
 
 _EVERY = (("0", "Never"), ("6", "Every 6 hours"), ("24", "Every day"), ("168", "Every week"), ("720", "Every 30 days"))
@@ -49,11 +49,7 @@ class KeepingSection(Section):
     def _lay_out(self) -> None:
         backups = FormCard(tr("Backups"))
         backups.add_wide(self.list)
-        deeds = QWidget()
-        flow = FlowLayout(deeds)
-        for button in (self.now, self.to_folder, self.restore, self.restore_other):
-            flow.addWidget(button)
-        backups.add_wide(deeds)
+        backups.add_wide(flowing(self.now, self.to_folder, self.restore, self.restore_other))
         schedule = FormCard(tr("Backups by themselves"))
         schedule.add(tr("When"), self.every, tr("While this program, or another one that does so, has the store open."))
         where = QWidget()

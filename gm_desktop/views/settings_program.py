@@ -48,9 +48,9 @@ class AppearanceSection(Section):
         self.language.setAccessibleName(tr("Language"))
         self.language.choose(language)
         self.language.activated.connect(lambda _at: set_language(self.language.chosen))
-        words = FormCard(tr("Words"))
+        words = FormCard(tr("Language"))
         words.add(
-            tr("Language"), self.language, tr("From the next start on. Facts and help texts stay as they are written.")
+            tr("Interface"), self.language, tr("From the next start on. Facts and help texts stay as they are written.")
         )
         stretched(self, (card, words))
         theme.changed.connect(self._show)

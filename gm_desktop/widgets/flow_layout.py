@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
-from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QLayout, QLayoutItem, QStyle, QWidget
 
 
 class FlowLayout(QLayout):
-    """Left to right, then down; each line is as high as its highest widget."""
+    """In reading direction, then down; each line is as high as its highest widget."""
 
     def __init__(self, parent: QWidget, *, margins: tuple[int, int, int, int] = (0, 0, 0, 0), gap: int = 8) -> None:
         super().__init__(parent)
@@ -79,15 +80,26 @@ class FlowLayout(QLayout):
             left += width + self._gap
         top = room.top()
         for line in lines:
-            top = self._place(line, QPoint(room.left(), top), is_real=is_real) + self._gap
+            top = self._place(line, QPoint(room.left(), top), room, is_real=is_real) + self._gap
         return top - self._gap - rect.top() + margins.bottom()
 
-    def _place(self, line: list[QLayoutItem], at: QPoint, *, is_real: bool) -> int:
+    def _place(self, line: list[QLayoutItem], at: QPoint, room: QRect, *, is_real: bool) -> int:
+        direction = QGuiApplication.layoutDirection()
         height = max((item.sizeHint().height() for item in line), default=0)
         left = at.x()
         for item in line:
             size = item.sizeHint()
             if is_real:
-                item.setGeometry(QRect(QPoint(left, at.y() + (height - size.height()) // 2), size))
+                place = QRect(QPoint(left, at.y() + (height - size.height()) // 2), size)
+                item.setGeometry(QStyle.visualRect(direction, room, place))
             left += size.width() + self._gap
         return at.y() + height
+
+
+def flowing(*widgets: QWidget, gap: int = 8) -> QWidget:
+    """Widgets side by side, in as many lines as the place asks for."""
+    holder = QWidget()
+    layout = FlowLayout(holder, gap=gap)
+    for widget in widgets:
+        layout.addWidget(widget)
+    return holder
