@@ -21,14 +21,18 @@ class ActionTable(QObject):
         super().__init__(parent)
         self._theme = theme
         self._specs: dict[str, ActionSpec] = {}
+        self._places: dict[str, int] = {}
         self._actions: dict[str, QAction] = {}
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.setInterval(0)
         self._soon.timeout.connect(self.refresh)
 
-    def add(self, owner: QWidget, specs: Iterable[ActionSpec], *, everywhere: bool = False) -> None:
-        """Installs `specs` on `owner`. Shortcuts work while the focus is inside it, or `everywhere` in the window."""
+    def add(self, owner: QWidget, specs: Iterable[ActionSpec], *, everywhere: bool = False, place: int = 0) -> None:
+        """Installs `specs` on `owner`. Shortcuts work while the focus is inside it, or `everywhere` in the window.
+
+        Lists and menus name them by `place`, then in the order of installation.
+        """
         for spec in specs:
             if spec.id in self._specs:
                 raise ValueError(f"two actions are called {spec.id}")
@@ -36,7 +40,9 @@ class ActionTable(QObject):
             context = Qt.ShortcutContext
             action.setShortcutContext(context.WindowShortcut if everywhere else context.WidgetWithChildrenShortcut)
             self._specs[spec.id], self._actions[spec.id] = spec, action
+            self._places[spec.id] = place
             owner.addAction(action)
+        self._specs = dict(sorted(self._specs.items(), key=lambda item: self._places[item[0]]))
         self.changed.emit()
 
     def action(self, action_id: str) -> QAction:
@@ -52,12 +58,12 @@ class ActionTable(QObject):
         return self._actions[action_id].shortcut().toString(QKeySequence.SequenceFormat.NativeText)
 
     def with_keys(self) -> tuple[tuple[str, str], ...]:
-        """Title and keys of every action that has keys, in the order of installation."""
+        """Title and keys of every action that has keys, by place."""
         found = [spec for spec in self._specs.values() if spec.shortcut]
         return tuple((spec.title.rstrip("…"), self.keys(spec.id)) for spec in found)
 
     def specs(self) -> tuple[ActionSpec, ...]:
-        """Every action in the order of installation."""
+        """Every action, by place."""
         return tuple(self._specs.values())
 
     def in_menu(self, menu: str) -> tuple[QAction, ...]:

@@ -19,12 +19,13 @@ from gm_desktop.i18n import tr
 from gm_desktop.language import speak
 from gm_desktop.main_window import INSPECTOR_WIDTH, MainWindow
 from gm_desktop.notices import Notice, Notices, sentence_for
-from gm_desktop.page import Page
+from gm_desktop.page_builder import PageBuilder
+from gm_desktop.pages import ENTRIES, PageMakers
 from gm_desktop.palette import PaletteEntry, find
 from gm_desktop.palette_entries import palette_entries
 from gm_desktop.paths import default_data_dir, holds_store
 from gm_desktop.preferences import Preferences
-from gm_desktop.settings_desk import Doors, SettingsDesk
+from gm_desktop.settings_desk import SettingsDesk
 from gm_desktop.shell_actions import Deeds, page_specs, shell_specs
 from gm_desktop.sources_desk import SourcesDesk
 from gm_desktop.store_flow import StoreFlow
@@ -46,20 +47,14 @@ from gm_desktop.viewmodels.memory import MemoryViewModel
 from gm_desktop.viewmodels.publish import PublishViewModel
 from gm_desktop.viewmodels.revision import RevisionViewModel
 from gm_desktop.viewmodels.search import SearchViewModel
+from gm_desktop.viewmodels.search_models import SearchModels
 from gm_desktop.viewmodels.vault import VaultModels
 from gm_desktop.viewmodels.vault_links import VaultLinks
 from gm_desktop.viewmodels.vault_plan import VaultPlanViewModel
 from gm_desktop.viewmodels.vault_watch import VaultWatch
 from gm_desktop.viewmodels.why_not import WhyNotViewModel
-from gm_desktop.views.checkpoints import CheckpointsPage
-from gm_desktop.views.consolidate import ConsolidatePage
 from gm_desktop.views.crash_dialog import CrashDialog
 from gm_desktop.views.first_run import FirstRunView
-from gm_desktop.views.graph import GraphPage
-from gm_desktop.views.memory import MemoryPage
-from gm_desktop.views.publish import PublishPage
-from gm_desktop.views.search import SearchPage
-from gm_desktop.views.search_actions import SearchModels
 from gm_desktop.views.shortcuts_dialog import ShortcutsDialog
 from gm_engine.clock import Clock
 from gm_engine.errors import GrayMatterError
@@ -124,7 +119,8 @@ class App(QObject):
             find=self.find_entries,
             running_tasks=lambda: len(self.host.tasks.running),
         )
-        self._build_pages()
+        self.building = PageBuilder(self.window, self.host, self)
+        self._add_pages()
         self._wire()
         self._restore()
         self.reporter.install()
@@ -152,7 +148,7 @@ class App(QObject):
         self.cycles = CyclesViewModel(self.host, self.undo, self.notices, self)
         graph_verbs = GraphVerbs(self.host, self.undo, self.notices, self)
         self.graph = GraphViewModel(self.host, graph_verbs, self.notices, clock, self)
-        self.glance = Glance(self.host, self.undo, self.notices, clock=clock, remembering=self.remembering, parent=self)
+        self.glance = Glance(self.host, self.undo, self.notices, clock=clock, parent=self)
         self.sources = SourcesDesk(self.host, self.undo, self.notices, preferences=self.places.preferences, parent=self)
         self.settings = SettingsDesk(
             self.host, self.undo, self.notices, clock=clock, preferences=self.preferences, flow=self.flow, parent=self
@@ -166,58 +162,39 @@ class App(QObject):
             VaultLinks(self.host, self.publishing, self),
         )
 
-    def _build_pages(self) -> None:
+    def _add_pages(self) -> None:
         deeds = self._deeds()
-        pages = self._pages()
         self.actions.add(self.window, shell_specs(deeds), everywhere=True)
-        keys = [page.shortcut or f"Ctrl+{number}" for number, page in enumerate(pages, start=1)]
-        shown = [(page.page_id, tr(page.title), page.icon_name, key) for page, key in zip(pages, keys, strict=True)]
-        self.actions.add(self.window, page_specs(deeds, shown), everywhere=True)
-        self.actions.add(self.window, (*self.glance.past.specs(), *self.settings.specs()), everywhere=True)
-        for page, key in zip(pages, keys, strict=True):
-            self.window.add_page(page, shortcut=key)
+        self.actions.add(self.window, page_specs(deeds, [each.spec() for each in ENTRIES]), everywhere=True)
+        pages = PageMakers(self)
+        for each in ENTRIES:
+            page_id, title, icon, shortcut = each.spec()
+            make = pages.makers[page_id]
+            self.window.add_page(page_id, title, icon, shortcut=shortcut, on_rail=each.on_rail, make=make)
+        self.window.page_built.connect(self._on_page_built)
+        self.window.rail.fact_dropped.connect(pages.follow)
         self.window.rail.accept_facts("search")
         self.window.rail.add_action(self.actions.action("store.import"))
         self.window.rail.add_action(self.actions.action("palette.open"))
         self.window.build_menus()
 
-    def _pages(self) -> tuple[Page, ...]:
-        memory = MemoryPage(self.remembering, self.revising, self.theme)
-        search = SearchPage(self.search_models, self.theme)
-        memory.why_not_wanted.connect(search.follow)
-        self.window.rail.fact_dropped.connect(search.follow)
-        search.page_wanted.connect(lambda: self.show_page("search"))
-        search.inspector_wanted.connect(self._open_inspector)
-        search.fact_wanted.connect(self._reveal_fact)
-        search.revise_wanted.connect(self.revising.open)
-        self.revising.saved.connect(self.searching.prefer)
-        checkpoints = CheckpointsPage(self.checkpoints, self.theme)
-        checkpoints.fact_wanted.connect(self._reveal_fact)
-        glances = self.glance.pages(
-            self.theme,
-            self.window,
-            show_page=self.show_page,
-            reveal_fact=self._reveal_fact,
-            reveal_checkpoint=self._reveal_checkpoint,
-        )
-        self.glance.overview.keeping_wanted.connect(lambda: self.actions.run("settings.keeping"))
-        consolidate = ConsolidatePage(self.consolidating, self.cycles, self.theme)
-        consolidate.fact_wanted.connect(self._reveal_fact)
-        graph = GraphPage(self.graph, self.theme)
-        graph.fact_wanted.connect(self._reveal_fact)
-        vault = PublishPage(self.vault, self.theme)
-        vault.inbox.fact_wanted.connect(self._reveal_fact)
-        settings = self.settings.page(
-            self.theme, Doors(self._set_theme, self.show_page, self.actions.run, self.actions.with_keys)
-        )
-        sources = self.sources.page(self.theme)
-        return (memory, search, consolidate, graph, checkpoints, vault, *glances, sources, settings)
+    def open_inspector(self) -> None:
+        """Makes room for the inspector."""
+        if self.window.inspector_width == 0:
+            self.window.set_inspector_width(INSPECTOR_WIDTH)
 
-    def _reveal_fact(self, fact_id: str) -> None:
+    def set_theme(self, mode: Mode) -> None:
+        """Uses a theme, now and from now on."""
+        self.preferences.theme = mode
+        self.theme.set_mode(mode)
+
+    def reveal_fact(self, fact_id: str) -> None:
+        """Opens a fact on the Memory page."""
         self.show_page("memory")
         self.remembering.reveal(fact_id)
 
-    def _reveal_checkpoint(self, checkpoint_id: str) -> None:
+    def reveal_checkpoint(self, checkpoint_id: str) -> None:
+        """Opens a checkpoint on its page."""
         self.show_page("checkpoints")
         self.checkpoints.reveal(checkpoint_id)
 
@@ -237,7 +214,7 @@ class App(QObject):
             open_palette=self.window.palette_popup.open,
             toggle_inspector=self._toggle_inspector,
             has_inspector=lambda: self.window.inspector_width > 0,
-            set_theme=self._set_theme,
+            set_theme=self.set_theme,
             theme_mode=lambda: self.theme.mode,
             show_page=self.show_page,
             store_is_open=lambda: self.host.is_open,
@@ -263,6 +240,9 @@ class App(QObject):
         self.notices.withdrawn.connect(self.window.toasts.withdraw)
         self.reporter.reported.connect(self._on_crash)
         self.undo.changed.connect(self._name_steps)
+        self.revising.saved.connect(self.searching.prefer)
+        review = self.glance.review
+        review.state_changed.connect(lambda: window.rail.show_count("review", review.open_count))
         for signal in (
             self.remembering.selection_changed,
             self.remembering.state_changed,
@@ -283,6 +263,7 @@ class App(QObject):
             signal.connect(self.actions.refresh_soon)
         window.page_wanted.connect(self.show_page)
         window.page_shown.connect(self._on_page_shown)
+        window.first_painted.connect(self.building.start)
         window.file_dropped.connect(self.flow.import_file)
         window.closing.connect(self._save)
         start.new_chosen.connect(self.flow.choose_new)
@@ -313,6 +294,7 @@ class App(QObject):
 
     def close(self) -> None:
         """Ends threads, saves preferences, puts the hooks back. Call once, after the event loop."""
+        self.building.stop()
         self._index_later.stop()
         self.vault.watch.close()
         self.host.close()
@@ -399,6 +381,11 @@ class App(QObject):
             self._crash_dialog.deleteLater()
             self._crash_dialog = None
 
+    def _on_page_built(self, page_id: str) -> None:
+        self.window.pages[page_id].restore_state(self.preferences.page_state(page_id))
+        self.window.build_menus()
+        self.actions.refresh_soon()
+
     def _on_page_shown(self, page_id: str) -> None:
         self.preferences.page = page_id
 
@@ -410,15 +397,8 @@ class App(QObject):
     def _toggle_inspector(self) -> None:
         self.window.set_inspector_width(0 if self.window.inspector_width > 0 else INSPECTOR_WIDTH)
 
-    def _open_inspector(self) -> None:
-        if self.window.inspector_width == 0:
-            self.window.set_inspector_width(INSPECTOR_WIDTH)
-
-    def _set_theme(self, mode: Mode) -> None:
-        self.preferences.theme = mode
-        self.theme.set_mode(mode)
-
     def _show_shortcuts(self) -> None:
+        self.building.finish()
         ShortcutsDialog(self.actions.with_keys(), self.window).open()
 
     def _show_log(self) -> None:
@@ -436,8 +416,6 @@ class App(QObject):
         if geometry is not None:
             self.window.restoreGeometry(geometry)
         self.window.set_inspector_width(self.preferences.inspector_width)
-        for page_id, page in self.window.pages.items():
-            page.restore_state(self.preferences.page_state(page_id))
         self.start_page.show_recent([str(path) for path in self.preferences.recent_stores])
         self.window.rail.set_pages_enabled(False)
         self.window.show_start()
@@ -445,6 +423,6 @@ class App(QObject):
     def _save(self) -> None:
         self.preferences.geometry = self.window.saveGeometry()
         self.preferences.inspector_width = self.window.inspector_width
-        for page_id, page in self.window.pages.items():
+        for page_id, page in self.window.built_pages.items():
             self.preferences.set_page_state(page_id, page.save_state())
         self.preferences.save()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
@@ -10,6 +10,7 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEv
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QMainWindow,
+    QMenu,
     QMessageBox,
     QSplitter,
     QStackedWidget,
@@ -32,6 +33,7 @@ from gm_desktop.widgets.toasts import ToastStack
 MENUS = ("File", "Edit", "View", "Go", "Store", "Help")
 INSPECTOR_WIDTH = 320
 MIN_PAGE_WIDTH = 420
+FIRST_PLACE = 10  # in the table of actions: before the pages' own stands what works everywhere
 TITLE_BAR = 40  # room for what the window manager adds
 
 
@@ -65,11 +67,31 @@ class PageFrame(QSplitter):
         return self.sizes()[1]
 
 
+class _Pages(Mapping[str, Page]):
+    """Looks like a dictionary of pages."""
+
+    def __init__(self, known: Mapping[str, object], build: Callable[[str], Page]) -> None:
+        self._known, self._build = known, build
+
+    def __getitem__(self, page_id: str) -> Page:
+        return self._build(page_id)
+
+    def __contains__(self, page_id: object) -> bool:
+        return page_id in self._known
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
 class MainWindow(QMainWindow):
     """The one window. Signals say what the person wants; `app.py` connects them."""
 
     page_wanted = Signal(str)
     page_shown = Signal(str)
+    page_built = Signal(str)
     file_dropped = Signal(object)  # Path
     closing = Signal()
     first_painted = Signal()
@@ -85,7 +107,9 @@ class MainWindow(QMainWindow):
     ) -> None:
         super().__init__()
         self._theme, self._actions = theme, actions
+        self._makers: dict[str, Callable[[], Page]] = {}
         self._frames: dict[str, PageFrame] = {}
+        self._menus: dict[str, QMenu] = {}
         self._start = start
         self._running_tasks = running_tasks
         self._may_close = False
@@ -104,8 +128,13 @@ class MainWindow(QMainWindow):
     # --- pages -------------------------------------------------------------------------------------------------
 
     @property
-    def pages(self) -> dict[str, Page]:
-        """Every page by id."""
+    def pages(self) -> Mapping[str, Page]:
+        """Every page by id; one that is looked up is built."""
+        return _Pages(self._makers, self.build_page)
+
+    @property
+    def built_pages(self) -> dict[str, Page]:
+        """The pages that were built."""
         return {page_id: frame.page for page_id, frame in self._frames.items()}
 
     @property
@@ -114,20 +143,30 @@ class MainWindow(QMainWindow):
         frame = self._stack.currentWidget()
         return frame.page.page_id if isinstance(frame, PageFrame) else None
 
-    def add_page(self, page: Page, *, shortcut: str) -> None:
-        """Puts a page on the rail and installs its actions."""
-        frame = PageFrame(page)
-        self._frames[page.page_id] = frame
-        self._stack.addWidget(frame)
-        self.rail.add_page(page.page_id, tr(page.title), page.icon_name, shortcut=shortcut)
-        self.rail.show_entry(page.page_id, is_shown=page.on_rail)
-        specs = page.action_specs()
-        self._actions.add(frame, specs)
-        drop_letters(frame, [spec.shortcut for spec in specs])
+    def add_page(
+        self, page_id: str, title: str, icon: str, *, shortcut: str, on_rail: bool, make: Callable[[], Page]
+    ) -> None:
+        """Puts a page on the rail. `make` builds it when it is first wanted."""
+        self._makers[page_id] = make
+        self.rail.add_page(page_id, title, icon, shortcut=shortcut)
+        self.rail.show_entry(page_id, is_shown=on_rail)
+
+    def build_page(self, page_id: str) -> Page:
+        """The page, built and with its actions installed; `page_built` follows when it was not there yet."""
+        if page_id not in self._frames:
+            page = self._makers[page_id]()
+            frame = self._frames[page_id] = PageFrame(page)
+            self._stack.addWidget(frame)
+            specs = page.action_specs()
+            self._actions.add(frame, specs, place=FIRST_PLACE + list(self._makers).index(page_id))
+            drop_letters(frame, [spec.shortcut for spec in specs])
+            self.page_built.emit(page_id)
+        return self._frames[page_id].page
 
     def show_page(self, page_id: str) -> None:
         """Opens a page and gives it the keyboard."""
         self._keep_inspector_width()
+        self.build_page(page_id)
         frame = self._frames[page_id]
         self._stack.setCurrentWidget(frame)
         frame.show_inspector(self._inspector_width)
@@ -163,16 +202,16 @@ class MainWindow(QMainWindow):
         return self._inspector_width
 
     def build_menus(self) -> None:
-        """Fills the menu bar from the action table, in the order of installation."""
-        bar = self.menuBar()
-        bar.clear()
+        """Fills the menu bar from the action table; may be called again."""
         for name in MENUS:
-            actions = self._actions.in_menu(name)
-            if actions:
-                menu = bar.addMenu(tr(name))
-                menu.setToolTipsVisible(True)
-                menu.addActions(actions)
-                menu.aboutToShow.connect(self._actions.refresh)
+            if name not in self._menus:
+                self._menus[name] = self.menuBar().addMenu(tr(name))
+                self._menus[name].setToolTipsVisible(True)
+                self._menus[name].aboutToShow.connect(self._actions.refresh)
+            actions = list(self._actions.in_menu(name))
+            if actions != self._menus[name].actions():
+                self._menus[name].clear()
+                self._menus[name].addActions(actions)
 
     # --- closing, dropping, painting ---------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, SignalInstance
 
@@ -13,10 +14,12 @@ from gm_desktop.i18n import tr
 from gm_desktop.main_window import MainWindow
 from gm_desktop.theme import Theme
 from gm_desktop.viewmodels.past import QUICK, PastViewModel
-from gm_desktop.views.past import PastPage
 from gm_engine.clock import Clock
 
-FIRST_PAGE = "memory"
+if TYPE_CHECKING:
+    from gm_desktop.views.past import PastPage
+
+FIRST_PAGE, PAST = "memory", "past"
 
 
 class PastDesk:
@@ -37,6 +40,8 @@ class PastDesk:
         reveal_checkpoint: Callable[[str], None],
     ) -> PastPage:
         """The page, and the ways from the window to it and back."""
+        from gm_desktop.views.past import PastPage
+
         self._page, self._window, self._show_page = PastPage(self.model, theme), window, show_page
         self._page.fact_wanted.connect(reveal_fact)
         self._page.checkpoint_wanted.connect(reveal_checkpoint)
@@ -80,17 +85,17 @@ class PastDesk:
         return (self.model.state_changed, self.model.details_changed)
 
     def _on_opened(self) -> None:
-        if self._window.page_id not in (None, PastPage.page_id):
+        if self._window.page_id not in (None, PAST):
             self._came_from = self._window.page_id or FIRST_PAGE
-        self._window.rail.show_entry(PastPage.page_id, is_shown=True)
-        self._show_page(PastPage.page_id)
+        self._window.rail.show_entry(PAST, is_shown=True)
+        self._show_page(PAST)
 
     def _on_closed(self) -> None:
-        self._window.rail.show_entry(PastPage.page_id, is_shown=False)
-        if self._window.page_id == PastPage.page_id:
+        self._window.rail.show_entry(PAST, is_shown=False)
+        if self._window.page_id == PAST:
             self._show_page(self._came_from)
 
     def _leave_empty_page(self) -> None:
         """A program that was left in the past starts in the present."""
-        if self._window.page_id == PastPage.page_id:
+        if self._window.page_id == PAST:
             self._show_page(FIRST_PAGE)

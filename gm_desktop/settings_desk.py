@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, SignalInstance
 
@@ -22,14 +23,11 @@ from gm_desktop.viewmodels.settings_keeping import KeepingSettings
 from gm_desktop.viewmodels.settings_models import ModelSettings
 from gm_desktop.viewmodels.settings_store import RankingSettings
 from gm_desktop.viewmodels.settings_wiring import WiringSettings
-from gm_desktop.views.settings import SettingsPage
-from gm_desktop.views.settings_keeping import KeepingSection
-from gm_desktop.views.settings_models import EmbeddingSection, LanguageSection
-from gm_desktop.views.settings_parts import Section
-from gm_desktop.views.settings_program import AppearanceSection, ShortcutsSection, UpkeepSection
-from gm_desktop.views.settings_store import BlockedSection, DictionarySection, RankingSection
-from gm_desktop.views.settings_wiring import WiringSection
 from gm_engine.clock import Clock
+
+if TYPE_CHECKING:
+    from gm_desktop.views.settings import SettingsPage
+    from gm_desktop.views.settings_parts import Section
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +66,13 @@ class SettingsDesk:
 
     def page(self, theme: Theme, doors: Doors) -> SettingsPage:
         """The page. Another section is another line here."""
+        from gm_desktop.views.settings import SettingsPage
+        from gm_desktop.views.settings_keeping import KeepingSection
+        from gm_desktop.views.settings_models import EmbeddingSection, LanguageSection
+        from gm_desktop.views.settings_program import AppearanceSection, ShortcutsSection, UpkeepSection
+        from gm_desktop.views.settings_store import BlockedSection, DictionarySection, RankingSection
+        from gm_desktop.views.settings_wiring import WiringSection
+
         ranking, keeping = RankingSection(self.ranking, theme), KeepingSection(self.keeping, theme)
         ranking.lab_wanted.connect(lambda: self._open_lab(doors))
         keeping.examine_wanted.connect(lambda: self._examine(doors))

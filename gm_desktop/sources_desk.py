@@ -10,11 +10,11 @@ from PySide6.QtCore import QObject, SignalInstance
 
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.notices import Notices
+from gm_desktop.page import Page
 from gm_desktop.paths import default_preferences_dir
 from gm_desktop.theme import Theme
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.sources import Places, SourcesViewModel
-from gm_desktop.views.sources import SourcesPage
 
 _VARIABLE = "GRAYMATTER_SOURCES"  # as the command line reads it
 
@@ -27,8 +27,10 @@ class SourcesDesk:
     ) -> None:
         self.viewmodel = SourcesViewModel(host, undo, notices, source_places(preferences), parent)
 
-    def page(self, theme: Theme) -> SourcesPage:
+    def page(self, theme: Theme) -> Page:
         """The page."""
+        from gm_desktop.views.sources import SourcesPage
+
         return SourcesPage(self.viewmodel, theme)
 
     def signals(self) -> tuple[SignalInstance, ...]:

@@ -25,12 +25,13 @@ from gm_desktop.page import Page
 from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.viewmodels.question import SCOPES
 from gm_desktop.viewmodels.search import TOP_CHOICES
+from gm_desktop.viewmodels.search_models import SearchModels
 from gm_desktop.viewmodels.states import Empty, Failed, Full
 from gm_desktop.views.agent_eye import AgentEyeView
 from gm_desktop.views.answer_view import AnswerView
 from gm_desktop.views.batch_view import QUESTIONS_HEIGHT, BatchView
 from gm_desktop.views.made_actions import fill_menu
-from gm_desktop.views.search_actions import HIT_MENU, SearchDeeds, SearchModels, search_specs
+from gm_desktop.views.search_actions import HIT_MENU, SearchDeeds, search_specs
 from gm_desktop.views.search_inspector import SearchInspector, Tab
 from gm_desktop.views.search_options import SearchOptions
 from gm_desktop.views.search_scenes import search_scenes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gm_desktop.views.search_actions import SearchModels
+from gm_desktop.viewmodels.search_models import SearchModels
 from gm_desktop.views.search_inspector import SearchInspector
 
 _TRIED = (("keyword", 0.35), ("recency", 1.4), ("confidence_weight", 0.25))

@@ -187,7 +187,8 @@ class PageHeader(QWidget):
     def __init__(self, title: str, subtitle: str = "", buttons: Sequence[QWidget] = ()) -> None:
         super().__init__()
         self._title, self._subtitle = text_label(title, "title"), YieldingLabel(subtitle, "muted")
-        self._subtitle.setVisible(bool(subtitle))
+        if not subtitle:  # showing it here would open a window: nothing holds it yet
+            self._subtitle.hide()
         texts = QVBoxLayout()
         texts.setSpacing(2)
         texts.addWidget(self._title)

@@ -32,7 +32,8 @@ class FormCard(QFrame):
         super().__init__()
         self.setProperty("kind", "card")
         self.note = text_label(note, "muted", wrap=True)
-        self.note.setVisible(bool(note))
+        if not note:  # showing it here would open a window: nothing holds it yet
+            self.note.hide()
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(16)
         self._grid.setVerticalSpacing(10)
@@ -56,7 +57,8 @@ class FormCard(QFrame):
         self._grid.addWidget(label, at, 0, Qt.AlignmentFlag.AlignTop)
         label.setContentsMargins(0, 7, 0, 0)
         said = text_label(hint, "small", wrap=True)
-        said.setVisible(bool(hint))
+        if not hint:
+            said.hide()
         cell = QVBoxLayout()
         cell.setSpacing(4)
         cell.addWidget(field)

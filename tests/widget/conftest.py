@@ -180,11 +180,11 @@ def app(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> Iterator[App]:
 
 @pytest.fixture
 def open_app(app: App, qtbot: QtBot, tmp_path: Path) -> App:
-    """The desktop with a small store open, on its first page."""
+    """The desktop with a small store open, on its first page; the others are built, too."""
     with open_scripted(tmp_path / "store", read_only=False) as memory:
         for number in range(3):
             memory.remember("sales", f"Fact number {number} about invoices")
         memory.remember("ops", "The night shift starts at ten")
     app.start(tmp_path / "store")
-    qtbot.waitUntil(lambda: app.host.is_open)
+    qtbot.waitUntil(lambda: app.host.is_open and app.building.is_finished)
     return app

@@ -20,10 +20,10 @@ from gm_desktop.viewmodels.batch import BatchViewModel
 from gm_desktop.viewmodels.fact_verbs import FactVerbs
 from gm_desktop.viewmodels.lab import LabViewModel
 from gm_desktop.viewmodels.search import SearchViewModel
+from gm_desktop.viewmodels.search_models import SearchModels
 from gm_desktop.viewmodels.why import WhyDetails
 from gm_desktop.viewmodels.why_not import WhyNotViewModel
 from gm_desktop.views.search import SearchPage
-from gm_desktop.views.search_actions import SearchModels
 from gm_desktop.widgets.fact_drag import fact_data
 from gm_engine import Memory
 from tests.fakes.clock import FrozenClock

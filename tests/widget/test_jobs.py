@@ -239,6 +239,7 @@ def test_the_next_start_shows_page_filter_selection_and_question_again(
     qtbot.waitUntil(lambda: app.remembering.table.rowCount() == 1 and page.is_settled())
     page.table.selectRow(0)
     selected = app.remembering.selected
+    app.window.build_page("search")
     app.searching.set_query("invoices")
     app._save()
     again = App(qapp, places=app.places, clock=FrozenClock(), theme_mode="light", opener=open_scripted)
@@ -248,6 +249,7 @@ def test_the_next_start_shows_page_filter_selection_and_question_again(
     assert again.remembering.filter.text == "number 3"
     assert again.remembering.selected == selected
     assert isinstance(again.remembering.details.state, FactDetails)
+    again.building.start()  # as after the first paint
     qtbot.waitUntil(lambda: len(again.searching.hits.hits) == 5)
     again.window.close_now()
     again.close()
