@@ -19,6 +19,7 @@ from gm_engine.clock import SystemClock
 STEP_MS = 40
 SETTLE_MS = 250  # layouts, cursors and hover effects come to rest
 WAIT_S = 90.0
+DIALOGS = ("fact.add", "store.purge", "shortcuts.show", "help.show")
 THEMES: tuple[Mode, ...] = ("light", "dark")
 
 Condition = Callable[[], bool]
@@ -101,6 +102,7 @@ class _Show(QObject):
         app.window.palette_popup.open()
         yield from self._shoot("palette")
         app.window.palette_popup.close_palette()
+        yield from self._dialogs()
         host.close_store()
         yield lambda: not host.is_open
         app.flow.open_new(self._scratch / "empty")
@@ -124,11 +126,21 @@ class _Show(QObject):
                 yield page.is_settled
                 yield from self._shoot(f"{page_id}-{name}")
 
-    def _shoot(self, name: str) -> Iterator[Condition]:
+    def _dialogs(self) -> Iterator[Condition]:
+        self._app.show_page("memory")
+        for name in DIALOGS:
+            self._app.actions.run(name)
+            yield _rest(SETTLE_MS)
+            for window in QApplication.topLevelWidgets():
+                if window.isVisible() and window is not self._app.window:
+                    yield from self._shoot(name.replace(".", "-"), window)
+                    window.close()
+
+    def _shoot(self, name: str, window: QWidget | None = None) -> Iterator[Condition]:
         for theme in THEMES:
             self._app.theme.set_mode(theme)
             yield _rest(SETTLE_MS)
-            _grab(self._app.window, self._target / f"{name}-{theme}.png")
+            _grab(window or self._app.window, self._target / f"{name}-{theme}.png")
 
     def _wait_for_vectors(self) -> Iterator[Condition]:
         answers: list[int] = [1]

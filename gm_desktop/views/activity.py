@@ -92,7 +92,7 @@ class ActivityPage(Page):
     def _journal(self) -> QWidget:
         """Programs at the side, filters above the list."""
         side = QWidget()
-        side.setFixedWidth(SIDE_WIDTH)
+        side.setMaximumWidth(SIDE_WIDTH)  # a small window takes from it, too
         column = QVBoxLayout(side)
         column.setContentsMargins(0, 12, 10, 10)
         column.setSpacing(8)
@@ -113,9 +113,9 @@ class ActivityPage(Page):
         layout = QHBoxLayout(journal)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addWidget(side)
+        layout.addWidget(side, 1)
         layout.addWidget(rule(vertical=True))
-        layout.addLayout(middle, 1)
+        layout.addLayout(middle, 2)
         return journal
 
     def _wire(self) -> None:
@@ -129,6 +129,7 @@ class ActivityPage(Page):
         self.list.selectionModel().currentChanged.connect(self._on_current)
         self.list.activated.connect(lambda _index: self._open_first())
         self.writers.chosen.connect(model.choose_writer)
+        self.tabs.currentChanged.connect(lambda _at: self.panel.rest(self.tabs.currentWidget() is self.clients))
         self.list.customContextMenuRequested.connect(self._open_menu)
         self.panel.target_chosen.connect(self._open)
         self.panel.before_wanted.connect(self._show_before)

@@ -27,6 +27,7 @@ class ActivityInspector(QWidget):
     def __init__(self, viewmodel: ActivityViewModel, theme: Theme) -> None:
         super().__init__()
         self._viewmodel, self._theme = viewmodel, theme
+        self._rests = False
         self._make_widgets()
         self._lay_out()
         viewmodel.details.changed.connect(self._show)
@@ -41,6 +42,7 @@ class ActivityInspector(QWidget):
         self.before = push_button(tr("Before this"), "", self.before_wanted.emit)
         self.before.setToolTip(tr("Show the store as it was before this (B)"))
         self.facts = NameValues()
+        self._changed = text_label(tr("What it changed"), "section")
         self.targets = LineView(self._viewmodel.details.targets, self._theme, tr("What it changed"))
         self.targets.setProperty("kind", "palette")
         self.targets.chosen.connect(self._on_chosen)
@@ -57,7 +59,7 @@ class ActivityInspector(QWidget):
         column.addSpacing(4)
         column.addWidget(self.facts)
         column.addSpacing(4)
-        column.addWidget(text_label(tr("What it changed"), "section"))
+        column.addWidget(self._changed)
         column.addWidget(self.targets, 1)
         column.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
         self._shown = shown
@@ -67,24 +69,30 @@ class ActivityInspector(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self._stack)
-        self.setProperty("kind", "window")
+        self.setProperty("kind", "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+
+    def rest(self, rests: bool) -> None:
+        """Shows no action while the journal is not in sight."""
+        self._rests = rests
+        self._show()
 
     def _show(self) -> None:
         state = self._viewmodel.details.state
-        if isinstance(state, ActionDetails):
+        if isinstance(state, ActionDetails) and not self._rests:
             self.title.setText(state.title)
             self.undone.show_text(tr("Undone") if state.is_undone else "", "retired")
             self.facts.show_rows(state.facts)
+            self._changed.setVisible(bool(self._lines))
             self.more.setVisible(state.hidden > 0)
             self.more.setText(tr("Show more of {count} changes", count=number(state.hidden + len(self._lines))))
             self._stack.setCurrentWidget(self._shown)
         else:
-            is_unread = isinstance(state, ActionUnread)
+            is_unread = isinstance(state, ActionUnread) and not self._rests
             self.note.say(
                 "circle-alert" if is_unread else "activity",
                 tr("This action can't be read") if is_unread else tr("No action selected"),
-                state.message if isinstance(state, ActionUnread) else "",
+                state.message if isinstance(state, ActionUnread) and is_unread else "",
             )
             self._stack.setCurrentWidget(self.note)
         self._show_buttons()

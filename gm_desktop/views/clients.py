@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QItemSelectionModel, QSignalBlocker, Signal
+from PySide6.QtCore import QItemSelectionModel, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -27,6 +27,7 @@ from gm_desktop.widgets.line_view import LineView
 from gm_desktop.widgets.scrolled import scroll_area
 
 LIST_WIDTH = 300
+LEAST_WIDTH = 150
 FORM_WIDTH = 560
 
 
@@ -114,8 +115,10 @@ class ClientsPanel(QWidget):
         column.addWidget(text_label(note, "small", wrap=True))
         column.addStretch(1)
         scroll = scroll_area(form)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         side = QWidget()
-        side.setFixedWidth(LIST_WIDTH)
+        side.setMinimumWidth(LEAST_WIDTH)  # a small window takes from the list before it cuts the form
+        side.setMaximumWidth(LIST_WIDTH)
         left = QVBoxLayout(side)
         left.setContentsMargins(0, 12, 12, 12)
         left.addWidget(self.list)
@@ -123,9 +126,9 @@ class ClientsPanel(QWidget):
         line = QHBoxLayout(self._full)
         line.setContentsMargins(0, 0, 0, 0)
         line.setSpacing(0)
-        line.addWidget(side)
+        line.addWidget(side, 1)
         line.addWidget(rule(vertical=True))
-        line.addWidget(scroll, 1)
+        line.addWidget(scroll, 2)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.note)
         self._stack.addWidget(self._full)

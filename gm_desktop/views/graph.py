@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QListView,
     QMenu,
+    QSizePolicy,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -96,6 +97,7 @@ class GraphPage(Page):
         )
         self.caption = YieldingLabel("", "small")
         self.reach = QComboBox()
+        self.reach.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.reach.setAccessibleName(tr("How far around"))
         for depth in DEPTHS:
             self.reach.addItem(tr_count("{count} link away", "{count} links away", depth), depth)
@@ -106,7 +108,7 @@ class GraphPage(Page):
 
     def _lay_out(self) -> None:
         side = QWidget()
-        side.setFixedWidth(LIST_WIDTH)
+        side.setMaximumWidth(LIST_WIDTH)
         column = QVBoxLayout(side)
         column.setContentsMargins(MARGIN - 12, 0, 12, 10)
         column.setSpacing(8)
@@ -125,7 +127,10 @@ class GraphPage(Page):
         right.addWidget(rule())
         right.addWidget(self.stage, 1)
         both = QWidget()
-        both.setLayout(row(side, rule(vertical=True), drawn, spacing=0))
+        line = row(side, rule(vertical=True), drawn, spacing=0)
+        line.setStretch(0, 1)  # a small window takes from the list before it cuts the bar
+        line.setStretch(2, 1)
+        both.setLayout(line)
         self._both = both
         self._stack = QStackedWidget()
         self._stack.addWidget(self.note)

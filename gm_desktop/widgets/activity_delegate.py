@@ -47,7 +47,8 @@ class ActivityDelegate(QStyledItemDelegate):
         side = min(side, float(_SIDE), inner.width() * 0.4)
         right = QRectF(inner.right() - side, inner.top(), side, inner.height())
         left = QRectF(inner.left() + _ICON + 12, inner.top(), right.left() - inner.left() - _ICON - 24, inner.height())
-        self._paint_what(painter, left, line, is_selected=is_selected)
+        spare = side - small.horizontalAdvance(line.age) - 2.0  # beside the age, the title has more room
+        self._paint_what(painter, left, line, spare=max(0.0, spare), is_selected=is_selected)
         self._paint_who(painter, right, line)
         painter.restore()
 
@@ -73,8 +74,11 @@ class ActivityDelegate(QStyledItemDelegate):
             QPointF(disc.center().x() - 7, disc.center().y() - 7), self._theme.pixmap(line.icon, role, 14)
         )
 
-    def _paint_what(self, painter: QPainter, room: QRectF, line: ActivityLine, *, is_selected: bool) -> None:
+    def _paint_what(
+        self, painter: QPainter, room: QRectF, line: ActivityLine, *, spare: float, is_selected: bool
+    ) -> None:
         top, below = self._halves(room)
+        top.setWidth(top.width() + spare)
         painter.setFont(self._theme.font("strong"))
         painter.setPen(self._theme.color("text_muted" if line.is_undone else "text"))
         width = self._draw(painter, top, visible(line.what))

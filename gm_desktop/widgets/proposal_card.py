@@ -51,7 +51,7 @@ class FactPanel(QFrame):
         foot = row(self.label, self.pin, self.note, spacing=SPACE)
         foot.setStretch(2, 1)
         layout.addLayout(foot)
-        layout.addLayout(row(self.keep, self.open, 1, spacing=SPACE))
+        layout.addLayout(row(self.keep, self.open, 1, spacing=2 * SPACE))
         layout.setContentsMargins(14, 12, 14, 6)
 
     def show_fact(self, fact: CardFact, *, spans: Spans, may_keep: bool) -> None:
