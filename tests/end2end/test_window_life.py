@@ -7,15 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtGui import QImage
 
 from gm_engine import BlockedValue, FactQuery, Memory
-from tests.end2end.driving import AGAIN_S, ROOT, Window, a_window, holds, needs_display
+from gm_engine.clock import SystemClock
+from tests.end2end.driving import AGAIN_S, ROOT, Window, a_window, holds, needs_display, shows
 
 pytestmark = needs_display
 FIXTURES = ROOT / "tests" / "fixtures" / "graymatter"
 AGENT = "release-manager"
 TWIN = "Rollback means redeploying the previous tag, never reverting on main."
 CODE = "The vault code is 1234."
+RAIL, STRIP, INSPECTOR = 184, 130, 980  # px: right of the rail, above the lists, inside the inspector
 SECRET = "Spaces around this namespace are part of it."
 
 
@@ -93,6 +96,79 @@ def test_a_person_blocks_a_value_restores_a_fact_and_purges_a_text(window: Windo
     window.press("Tab", "Tab", "space")
     window.until(lambda: SECRET not in window.texts(), "the text is gone from the store")
     window.until(lambda: _files_with(window, SECRET) == [], "the text is nowhere in the data directory")
+
+
+def test_a_person_looks_back_before_the_last_ten_changes_and_to_last_month(window: Window) -> None:
+    with Memory.open(window.data_dir, background=False) as agent:
+        newest = agent.facts(agent.fact_ids(FactQuery(kind="content")))[:11]
+        for fact in newest:
+            agent.retire(fact.agent_id, [fact.id])
+    last_ten = {fact.id for fact in newest[1:]}
+    pinned = _pinned(window)
+    month_ago_ns = SystemClock().now_ns() - 30 * 86_400 * 1_000_000_000
+    window.go("Activity")
+    _look_back(window, "a month ago")
+    window.until(lambda: _is_past(window) and _is_reconstructed(window), "last month is reconstructed")
+    window.insist("Escape", until=lambda: window.page == "Activity", what="one is back where one came from")
+    _look_back(window, "a month ago")
+    window.insist("Home", "ctrl+Return", until=lambda: window.page == "Memory", what="a fact of last month is opened")
+    window.until(lambda: window.shows("accent", INSPECTOR, 1400), "the fact is in the inspector")
+    window.until(lambda: _pins_shown(window, pinned), "the fact of last month is pinned")
+    (new,) = _pinned(window).keys() - pinned.keys()
+    assert _pinned(window)[new] <= month_ago_ns + 3600 * 1_000_000_000
+
+    _look_back(window, "before the last 10 changes")
+    window.until(lambda: _is_past(window) and not _is_reconstructed(window), "the journal knows that moment")
+    window.insist("Home", "ctrl+Return", until=lambda: window.page == "Memory", what="a fact of then is opened")
+    window.until(lambda: _restores_shown(window, last_ten), "the fact that was live then is live again")
+    window.quit()
+    assert "Traceback" not in window.output
+
+
+def _look_back(window: Window, when: str) -> None:
+    """Opens the store as it was, through the palette."""
+
+    def opened() -> bool:
+        if window.page == "Past":
+            return True
+        window.call(f"Show the store as it was: {when}")
+        if not holds(lambda: window.page == "Past", AGAIN_S):
+            window.press("Escape")
+        return window.page == "Past"
+
+    window.until(opened, f"the store is shown as it was {when}")
+
+
+def _strip(window: Window) -> QImage:
+    """The top of the page, where it says which moment it shows."""
+    picture = window.picture("strip")
+    return picture.copy(RAIL, 0, picture.width() - RAIL, STRIP)
+
+
+def _is_past(window: Window) -> bool:
+    strip = _strip(window)
+    return shows(strip, "info_soft", 0, strip.width())
+
+
+def _is_reconstructed(window: Window) -> bool:
+    strip = _strip(window)
+    return shows(strip, "warning_soft", 0, strip.width())
+
+
+def _restores_shown(window: Window, retired: set[str]) -> bool:
+    """While another fact is in the inspector still, there is nothing to restore."""
+    window.call("Restore")
+    return holds(lambda: bool(retired & window.facts().keys()), AGAIN_S)
+
+
+def _pins_shown(window: Window, pinned: dict[str, int]) -> bool:
+    window.call("Pin")
+    return holds(lambda: _pinned(window).keys() > pinned.keys(), AGAIN_S)
+
+
+def _pinned(window: Window) -> dict[str, int]:
+    """When each pinned fact was written."""
+    return {fact_id: fact.created_ns for fact_id, fact in window.facts().items() if fact.pinned}
 
 
 def _open_retired(window: Window) -> None:
