@@ -3,7 +3,7 @@
 `words.py` brings every catalogue (resources/i18n/LANGUAGE.json: English sentence to translation, in the order of the
 code) to exactly the sentences of the code and says which lack a translation; those stay English. Sentences are what
 `tr` and `tr_count` are given. Where that is no literal, they stand in a table of the same file (a constant, or a
-literal in the same function), or are the title and intro of a page or section.
+literal in the same function, or an imported constant), or are the title and intro of a page or section.
 
 German, one word per thing: fact Fakt, agent Agent, namespace Namensraum, recall Abruf, revise überarbeiten, retire
 stilllegen, pin anheften, label Kennzeichen, alias Alias, checkpoint Checkpoint, entity Entität, receipt Beleg, journal
@@ -33,7 +33,8 @@ def sentences() -> list[str]:
     found: dict[str, None] = {}
     for path in sorted(SOURCES.rglob("*.py")):
         if path.name != "i18n.py":
-            found.update(dict.fromkeys(_of_file(ast.parse(path.read_text(encoding="utf-8")))))
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            found.update(dict.fromkeys((*_of_file(tree), *_of_imported(tree))))
     return list(found)
 
 
@@ -44,13 +45,33 @@ def _of_file(tree: ast.Module) -> Iterator[str]:
     for call in _calls(tree):
         for argument in _texts_of(call):
             yield from _written(argument)
-    if _looks_up(tree) or any(_name(line.targets[0]) == "MENUS" for line in _assigned(tree.body)):
-        for line in tree.body:
-            if isinstance(line, ast.Assign | ast.AnnAssign) and line.value is not None:
-                yield from _of_table(line.value)
+    for name, value in _constants(tree):
+        if _looks_up(tree) or name == "MENUS":
+            yield from _of_table(value)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and _looks_up(node):
             yield from _of_function(node)
+
+
+def _of_imported(tree: ast.Module) -> Iterator[str]:
+    """The tables of other files (in capitals) that a file with look-ups imports."""
+    for line in tree.body:
+        module = (line.module or "") if isinstance(line, ast.ImportFrom) and _looks_up(tree) else ""
+        if isinstance(line, ast.ImportFrom) and module.startswith("gm_desktop.") and module != "gm_desktop.i18n":
+            names = {each.name for each in line.names if each.name.isupper()}
+            path = ROOT.joinpath(*module.split(".")).with_suffix(".py")
+            constants = _constants(ast.parse(path.read_text(encoding="utf-8"))) if names else ()
+            for name, value in constants:
+                if name in names:
+                    yield from _of_table(value)
+
+
+def _constants(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    for line in tree.body:
+        if isinstance(line, ast.Assign):
+            yield _name(line.targets[0]), line.value
+        elif isinstance(line, ast.AnnAssign) and line.value is not None:
+            yield _name(line.target), line.value
 
 
 def _of_function(function: ast.FunctionDef) -> Iterator[str]:

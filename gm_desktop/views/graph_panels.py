@@ -16,6 +16,7 @@ from gm_desktop.viewmodels.graph_details import EntityDetails, FactLine, LinkDet
 from gm_desktop.views.graph_dialogs import TypeBox
 from gm_desktop.widgets.basics import icon_button, push_button, row, text_label
 from gm_desktop.widgets.entity_rows import EntityRows, RowItem
+from gm_desktop.widgets.flow_layout import flowing
 from gm_desktop.widgets.name_values import NameValues
 from gm_desktop.widgets.scrolled import SCROLL_BAR
 from gm_desktop.widgets.timeline import Moment, Timeline
@@ -124,7 +125,8 @@ class EntityPanel(Panel):
 
     def _lay_out(self) -> None:
         self.add(self.name, self.kind, self.names)
-        self.column.addLayout(row(self.near, 1, self.link, self.merge, self.split, self.way, self.delete, spacing=0))
+        deeds = (self.near, self.link, self.merge, self.split, self.way, self.delete)
+        self.column.addWidget(flowing(*deeds, gap=0))
         self.column.addSpacing(SPACE)
         self.add(self.links_title, self.links, self.more_links)
         self.column.addSpacing(SPACE)

@@ -28,7 +28,7 @@ from gm_desktop.viewmodels.past_reading import PastFilter
 from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading
 from gm_desktop.views.made_actions import fill_menu
 from gm_desktop.views.past_parts import PastChips, PastDialog, PastInspector, PastTable
-from gm_desktop.widgets.basics import EmptyState, Picture, push_button, row, rule, text_label
+from gm_desktop.widgets.basics import EmptyState, Picture, YieldingLabel, push_button, row, rule, text_label
 from gm_desktop.widgets.fact_delegate import CELL_PADDING
 from gm_desktop.widgets.keys import keep_keys
 from gm_desktop.widgets.line_view import LineView
@@ -60,7 +60,7 @@ class PastPage(Page):
 
     def _make_widgets(self) -> None:
         model = self._viewmodel
-        self.moment, self.counts = text_label(tr("Past"), "title"), text_label("", "muted")
+        self.moment, self.counts = YieldingLabel(tr("Past"), "title"), text_label("", "muted")
         self.caution = text_label("", "small", wrap=True)
         self.pill = Pill(self._theme)
         self.other = push_button(tr("Another moment…"), "", self.choose)
