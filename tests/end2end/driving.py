@@ -20,6 +20,7 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
+from PySide6.QtCore import QRect
 from PySide6.QtGui import QColor, QImage
 
 from gm_desktop.theme import load_tokens
@@ -35,6 +36,7 @@ PATIENCE_S = 180.0
 LOOK_EVERY_S = 0.1
 STARTS = 5
 WINDOW_MANAGER_S = 30.0
+RUN_IT = QRect(1100, 100, 170, 120)  # px: where the report above the cards offers to do what it says
 AGAIN_S = 5.0  # how long a key may take to act before it counts as lost
 CAMERA = """
 import sys
@@ -215,6 +217,10 @@ class Window:
     def shows(self, role: str, left: int, right: int) -> bool:
         """Whether a colour of the theme can be seen between two columns of pixels."""
         return shows(self.picture("look"), role, left, right)
+
+    def says_dry_run(self) -> bool:
+        """Whether the Consolidate page shows the report of a dry run: only that one has the button *Run it*."""
+        return shows(self.picture("look").copy(RUN_IT), "accent", 0, RUN_IT.width())
 
     @contextmanager
     def store(self) -> Iterator[Memory]:

@@ -49,7 +49,8 @@ def test_a_person_merges_a_duplicate_by_one_key_and_takes_it_back(window: Window
             agent.remember("release-pilot", "The bell rings at noon.")
     window.go("Consolidate")
     told = "the dry run says what it would do"
-    window.insist("ctrl+shift+d", until=lambda: window.shows("accent", 200, 1300), what=told)
+    assert not window.says_dry_run()
+    window.insist("ctrl+shift+d", until=window.says_dry_run, what=told)
     assert _cards(window) == waiting
 
     more = sorted([*waiting, ("exact_duplicate", "open")])

@@ -38,7 +38,8 @@ def test_a_person_reviews_a_duplicate_merges_entities_and_approves_a_checkpoint(
     assert len(twins) == 3
     window.go("Consolidate")
     told = "the dry run says what it would do"
-    window.insist("ctrl+shift+d", until=lambda: window.shows("accent", 200, 1300), what=told)
+    assert not window.says_dry_run()
+    window.insist("ctrl+shift+d", until=window.says_dry_run, what=told)
     assert _open_cards(window) == []
     listed = "the duplicate is in the inbox"
     window.insist("ctrl+r", until=lambda: "exact_duplicate" in _open_cards(window), what=listed)
