@@ -15,7 +15,7 @@ from gm_desktop.viewmodels.lab_words import RunReport
 from gm_desktop.viewmodels.question import FILTERS, MOST_HITS, MOST_WEIGHT
 from gm_desktop.viewmodels.why import signal_title
 from gm_desktop.views.name_dialog import NameDialog
-from gm_desktop.widgets.basics import icon_button, push_button, row, rule, set_kind, text_label
+from gm_desktop.widgets.basics import YieldingLabel, icon_button, push_button, row, rule, set_kind, text_label
 from gm_desktop.widgets.flow_layout import flowing
 from gm_desktop.widgets.knob import LABEL_WIDTH, Knob
 from gm_desktop.widgets.line_view import LINE_INDENT, LineView
@@ -33,7 +33,7 @@ class MetricTable(QWidget):
         super().__init__()
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(12)
+        grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(4)
         grid.setColumnStretch(0, 1)
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -43,11 +43,11 @@ class MetricTable(QWidget):
         font.setFeature(font.Tag("tnum"), 1)
         self.rows = []
         for at in range(1, 4):
-            labels = [text_label(""), text_label(""), text_label(""), text_label("")]
+            labels = [YieldingLabel(), text_label(""), text_label(""), text_label("")]
             for column, label in enumerate(labels):
                 label.setFont(font)
                 grid.addWidget(label, at, column, right if column else Qt.AlignmentFlag.AlignVCenter)
-            labels[3].setMinimumWidth(42)
+            labels[3].setMinimumWidth(52)
             labels[3].setAlignment(right)
             self.rows.append(labels)
 

@@ -17,7 +17,7 @@ from gm_desktop.viewmodels.why_not import WhyNotViewModel
 from gm_desktop.views.lab_panel import LabPanel
 from gm_desktop.views.why_not_panel import WhyNotPanel
 from gm_desktop.views.why_panel import WhyPanel
-from gm_desktop.widgets.basics import push_button, row, rule, text_label
+from gm_desktop.widgets.basics import YieldingLabel, push_button, row, rule, text_label
 from gm_desktop.widgets.scrolled import PANEL_MARGIN, scrolled
 from gm_desktop.widgets.text_panes import LongText
 from gm_desktop.widgets.timeline import Moment, Timeline
@@ -36,7 +36,7 @@ class FoundByPanel(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._hit: MergedHit | None = None
-        self._place = text_label("", "strong")
+        self._place = YieldingLabel("", "strong")
         self.text = LongText(theme, most_px=220)
         self.findings = Timeline(theme, opens=True)
         column = QVBoxLayout()

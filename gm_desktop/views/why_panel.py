@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QStackedWidget, QVBoxLayout, 
 from gm_desktop.i18n import tr
 from gm_desktop.theme import SPACE, Theme
 from gm_desktop.viewmodels.why import SignalRow, WhyDetails
-from gm_desktop.widgets.basics import EmptyState, push_button, row, rule, text_label
+from gm_desktop.widgets.basics import EmptyState, YieldingLabel, push_button, row, rule, text_label
 from gm_desktop.widgets.contribution_bar import ContributionBar, SignalDot
 from gm_desktop.widgets.flow_layout import FlowLayout
 from gm_desktop.widgets.pills import Pill
@@ -103,7 +103,7 @@ class WhyPanel(QWidget):
         self.show_why(None)
 
     def _make_widgets(self) -> None:
-        self._place = text_label("", "strong")
+        self._place = YieldingLabel("", "strong")
         self.open_fact = push_button(tr("Open in Memory"), "link", self._on_open)
         self.confidence = Pill(self._theme)
         self._meta = text_label("", "small")
