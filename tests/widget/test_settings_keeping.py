@@ -257,7 +257,7 @@ def test_the_overview_leads_to_backups_and_purging(open_app: App) -> None:
 
 def test_the_menu_store_backs_up_restores_purges_and_examines(open_app: App, qtbot: QtBot) -> None:
     menu = [action.objectName() for action in open_app.actions.in_menu("Store")]
-    assert menu == ["store.backup", "store.backup_to", "store.restore", "store.purge", "store.examine"]
+    assert menu == ["past.choose", "store.backup", "store.backup_to", "store.restore", "store.purge", "store.examine"]
     keeping = open_app.settings.keeping
     qtbot.waitUntil(lambda: keeping.can_back_up and not keeping.is_waiting)
     open_app.actions.run("store.backup")
