@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QRect
 from PySide6.QtGui import QImage
 
 from gm_engine import BlockedValue, FactQuery, Memory
@@ -18,7 +19,9 @@ FIXTURES = ROOT / "tests" / "fixtures" / "graymatter"
 AGENT = "release-manager"
 TWIN = "Rollback means redeploying the previous tag, never reverting on main."
 CODE = "The vault code is 1234."
-RAIL, STRIP, INSPECTOR = 184, 130, 980  # px: right of the rail, above the lists, inside the inspector
+RAIL, STRIP = 184, 130  # px: what is beside and above the lists
+INSPECTOR = QRect(980, 120, 280, 300)
+LONG_S = 60.0  # for keys that would do something else if they acted twice
 SECRET = "Spaces around this namespace are part of it."
 
 
@@ -107,20 +110,20 @@ def test_a_person_looks_back_before_the_last_ten_changes_and_to_last_month(windo
     last_ten = {fact.id for fact in newest[1:]}
     pinned = _pinned(window)
     month_ago_ns = SystemClock().now_ns() - 30 * 86_400 * 1_000_000_000
+    window.go("Past")  # its actions are known once it was built
     window.go("Activity")
     _look_back(window, "a month ago")
     window.until(lambda: _is_past(window) and _is_reconstructed(window), "last month is reconstructed")
     window.insist("Escape", until=lambda: window.page == "Activity", what="one is back where one came from")
     _look_back(window, "a month ago")
-    window.insist("Home", "ctrl+Return", until=lambda: window.page == "Memory", what="a fact of last month is opened")
-    window.until(lambda: window.shows("accent", INSPECTOR, 1400), "the fact is in the inspector")
+    _open_first(window)
     window.until(lambda: _pins_shown(window, pinned), "the fact of last month is pinned")
     (new,) = _pinned(window).keys() - pinned.keys()
     assert _pinned(window)[new] <= month_ago_ns + 3600 * 1_000_000_000
 
     _look_back(window, "before the last 10 changes")
     window.until(lambda: _is_past(window) and not _is_reconstructed(window), "the journal knows that moment")
-    window.insist("Home", "ctrl+Return", until=lambda: window.page == "Memory", what="a fact of then is opened")
+    _open_first(window)
     window.until(lambda: _restores_shown(window, last_ten), "the fact that was live then is live again")
     window.quit()
     assert "Traceback" not in window.output
@@ -130,14 +133,28 @@ def _look_back(window: Window, when: str) -> None:
     """Opens the store as it was, through the palette."""
 
     def opened() -> bool:
-        if window.page == "Past":
-            return True
         window.call(f"Show the store as it was: {when}")
-        if not holds(lambda: window.page == "Past", AGAIN_S):
-            window.press("Escape")
-        return window.page == "Past"
+        return holds(lambda: window.page == "Past", LONG_S)
 
     window.until(opened, f"the store is shown as it was {when}")
+
+
+def _open_first(window: Window) -> None:
+    """Opens the first fact of then as it is now, and waits until the Memory page has it in the inspector."""
+    window.insist("Home", until=lambda: _inspects(window, "border_strong"), what="the first fact is shown")
+
+    def opened() -> bool:
+        window.press("ctrl+Return")
+        return holds(lambda: window.page == "Memory", LONG_S)
+
+    window.until(opened, "the fact is opened on the Memory page")
+    window.until(lambda: _inspects(window, "accent"), "the fact is in the inspector")
+
+
+def _inspects(window: Window, role: str) -> bool:
+    """Whether the button that only a shown fact has can be seen: its frame on the page Past, its ground on Memory."""
+    picture = window.picture("inspector").copy(INSPECTOR)
+    return shows(picture, role, 0, picture.width())
 
 
 def _strip(window: Window) -> QImage:
