@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
+
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from gm_desktop.engine_host import EngineHost
@@ -9,6 +12,7 @@ from gm_desktop.main_window import MainWindow
 
 EVERY_MS = 15  # between two pages the window answers the person
 CALM_TICKS = 2  # what has just arrived is painted first
+VIEWS = {"vault": "gm_desktop.views.publish"}  # where the module is not called like the page
 PATIENCE_TICKS = 200  # a page that is not settled by then waits for something else than the window
 
 
@@ -55,8 +59,10 @@ class PageBuilder(QObject):
 
     def _build_one(self) -> None:
         missing = next((page_id for page_id in self._window.pages if page_id not in self._window.built_pages), None)
-        if missing is not None:
-            self._window.build_page(missing)
-        else:
+        if missing is None:
             self._timer.stop()
             self.finished.emit()
+        elif (module := VIEWS.get(missing, f"gm_desktop.views.{missing}")) not in sys.modules:
+            import_module(module)  # a step of its own: importing and building together hold the window up
+        else:
+            self._window.build_page(missing)
