@@ -339,13 +339,13 @@ def test_a_model_that_fails_loses_nothing_and_is_tried_again_later(
     embedder = FailingEmbedder()
     memory = store(embedder)
     fill(memory, 3)
-    assert not memory.index_step(0.05)
+    work(memory)
     with pytest.raises(EmbeddingFailed, match="holiday"):
         memory.wait_for_embeddings()
     with pytest.raises(EmbeddingFailed, match="holiday"):
         memory.embed_pending("scout")
     embedder.failure = None
-    assert not memory.index_step(0.05)
+    work(memory)
     assert figures(memory)[:2] == (0, 3)
     monkeypatch.setattr("gm_engine.indexing.monotonic", lambda: 1e12)
     monkeypatch.setattr("gm_engine.embedding.queue.monotonic", lambda: 1e12)
