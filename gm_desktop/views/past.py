@@ -29,7 +29,6 @@ from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading
 from gm_desktop.views.made_actions import fill_menu
 from gm_desktop.views.past_parts import PastChips, PastDialog, PastInspector, PastTable
 from gm_desktop.widgets.basics import EmptyState, Picture, YieldingLabel, push_button, row, rule, text_label
-from gm_desktop.widgets.fact_delegate import CELL_PADDING
 from gm_desktop.widgets.keys import keep_keys
 from gm_desktop.widgets.line_view import LineView
 from gm_desktop.widgets.pills import Pill
@@ -106,15 +105,13 @@ class PastPage(Page):
         self.tabs.tabBar().setContentsMargins(MARGIN, 0, 0, 0)
         keep_keys(self.tabs.tabBar())
         self.tabs.addTab(
-            _column(
-                row(self.text, 1, margins=(MARGIN, 12, MARGIN, 8)), self.chips, self._facts, inset=MARGIN - CELL_PADDING
-            ),
+            _column(row(self.text, 1, margins=(0, 12, MARGIN, 8)), self.chips, self._facts),
             tr("Facts"),
         )
-        asked = row(self.question, margins=(MARGIN, 12, MARGIN, 4))
-        told = row(self.said, margins=(MARGIN, 4, MARGIN, 4))
-        self.tabs.addTab(_column(asked, told, self._hits, inset=MARGIN - 10), tr("Recall"))
-        self.tabs.addTab(_column(self._checkpoints, inset=MARGIN - 10), tr("Checkpoints"))
+        asked = row(self.question, margins=(0, 12, MARGIN, 4))
+        told = row(self.said, margins=(0, 4, MARGIN, 4))
+        self.tabs.addTab(_column(asked, told, self._hits), tr("Recall"))
+        self.tabs.addTab(_column(self._checkpoints), tr("Checkpoints"))
         corner = QWidget()
         corner.setLayout(row(self.agent, margins=(0, 0, MARGIN, 6)))
         self.tabs.setCornerWidget(corner)
@@ -328,8 +325,8 @@ class PastPage(Page):
         self.question.returnPressed.emit()
 
 
-def _column(*parts: QHBoxLayout | QWidget, inset: int = 0) -> QWidget:
-    """Parts of a tab, the last of which takes the room; `inset` px stand at its left."""
+def _column(*parts: QHBoxLayout | QWidget) -> QWidget:
+    """Parts of a tab, the last of which takes the room."""
     made = QWidget()
     layout = QVBoxLayout(made)
     layout.setContentsMargins(0, 0, 0, 0)
@@ -340,7 +337,7 @@ def _column(*parts: QHBoxLayout | QWidget, inset: int = 0) -> QWidget:
         else:
             layout.addLayout(part)
     last = QHBoxLayout()
-    last.setContentsMargins(inset, 0, 0, 0)
+    last.setContentsMargins(0, 0, 0, 0)
     if isinstance(parts[-1], QWidget):
         last.addWidget(parts[-1])
     layout.addLayout(last, 1)

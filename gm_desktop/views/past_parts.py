@@ -106,7 +106,7 @@ class PastChips(QWidget):
         super().__init__()
         self._viewmodel = viewmodel
         self.chips = {each: push_button(shown_title(each), "chip") for each in LISTS}
-        layout = FlowLayout(self, margins=(MARGIN, 0, MARGIN, 12), gap=SPACE)
+        layout = FlowLayout(self, margins=(0, 0, MARGIN, 12), gap=SPACE)
         for shown, chip in self.chips.items():
             layout.addWidget(chip)
             chip.clicked.connect(
