@@ -49,6 +49,10 @@ def test_what_resembles_nothing_finds_nothing() -> None:
     assert _titles("zzzzqqqq") == []
 
 
+def test_an_action_that_cannot_run_now_is_not_replaced_by_one_that_merely_resembles_it() -> None:
+    assert find("Pin", [_entry("Open the demo"), _entry("Find an entity")]) == ()
+
+
 def test_many_agents_are_all_searched() -> None:
     entries = [_entry(f"agent-{number}") for number in range(5_000)]
     assert find("agent-4999", entries)[0].title == "agent-4999"
