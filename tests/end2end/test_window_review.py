@@ -15,7 +15,7 @@ pytestmark = needs_display
 AGENT, PROGRAM = "depot", "scout"
 KEPT, WORDED, UNWANTED = "The north gate opens at six.", "The gate's key is lost.", "The gate is never locked."
 REWORDED = "The gate's key hangs behind the counter."
-DOT, EDITOR, ACCEPT = (460, 500), (900, 1000), (1190, 1250)  # columns of pixels where nothing else has their colour
+DOT, EDITOR, ACCEPT = (200, 500), (900, 1000), (1190, 1250)  # columns of pixels where nothing else has their colour
 
 
 @pytest.fixture
