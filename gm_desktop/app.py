@@ -308,7 +308,8 @@ class App(QObject):
             self.window.show_page(page_id)
 
     def find_entries(self, query: str) -> Sequence[PaletteEntry]:
-        """What the command palette lists for `query`."""
+        """What the command palette lists for `query`, of every page: those not built yet are, once."""
+        self.building.finish()
         subjects = self.help.entries() if query.strip() else ()
         return find(query, palette_entries(self.actions, self.agents, open_agent=self._open_agent, subjects=subjects))
 

@@ -129,4 +129,5 @@ def test_the_configuration_can_be_copied(section: WiringSection, qapp: QApplicat
 
 
 def test_the_section_is_on_the_page(app: App) -> None:
+    app.building.finish()
     assert any(spec.id == "settings.programs" for spec in app.actions.specs())
