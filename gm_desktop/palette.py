@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rapidfuzz import fuzz, process
 
 SHOWN = 12
-MIN_SCORE = 65.0
+MIN_SCORE, LIKE_SCORE = 55.0, 65.0  # where the letters stand as they were typed, and where they do not
 _CHUNK = 2_000  # one call holds the interpreter lock: keep it short
 
 
