@@ -42,7 +42,10 @@ def find(query: str, entries: Sequence[PaletteEntry], *, limit: int = SHOWN) -> 
     for start in range(0, len(haystacks), _CHUNK):
         chunk = haystacks[start : start + _CHUNK]
         found = process.extract(wanted, chunk, scorer=fuzz.WRatio, limit=limit * 2, score_cutoff=MIN_SCORE)
-        scored.extend((-(score + _bonus(wanted, entries[start + at])), start + at) for _, score, at in found)
+        for _, score, at in found:
+            bonus = _bonus(wanted, entries[start + at])
+            if bonus or score >= LIKE_SCORE:
+                scored.append((-(score + bonus), start + at))
     return tuple(entries[index] for _, index in sorted(scored)[:limit])
 
 
