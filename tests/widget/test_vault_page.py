@@ -149,9 +149,14 @@ def test_notes_of_retired_facts_go_to_the_trash_by_a_button(
     open_app.host.write(retire, done.append)
     qtbot.waitUntil(lambda: bool(done))
     publish(open_app, qtbot)
-    buttons = {button.text(): button for button in page.findChildren(QPushButton) if button.isVisible()}
+
+    def buttons() -> list[QPushButton]:
+        found = page.findChildren(QPushButton)
+        return [each for each in found if each.isVisible() and each.text() == "Move to the vault's trash"]
+
+    qtbot.waitUntil(lambda: len(buttons()) == 1)  # what is added to a visible page is shown a moment later
     assert not (tmp_path / "vault" / ".trash").exists()
-    buttons["Move to the vault's trash"].click()
+    buttons()[0].click()
     qtbot.waitUntil(lambda: not open_app.publishing.is_publishing, timeout=WAIT_MS)
     assert len(list((tmp_path / "vault" / ".trash").rglob("*.md"))) == 1
     qtbot.waitUntil(lambda: not open_app.vault.watch.is_waiting, timeout=WAIT_MS)
