@@ -37,6 +37,8 @@ LOOK_EVERY_S = 0.1
 STARTS = 5
 WINDOW_MANAGER_S = 30.0
 RUN_IT = QRect(1100, 100, 170, 120)  # px: where the report above the cards offers to do what it says
+HARMFUL = {"ctrl+z", "u", "Right", "Left", "ctrl+r"}  # acting twice they would undo, decide or run something else
+LOST_S = 60.0  # after which one of those must have been lost
 AGAIN_S = 5.0  # how long a key may take to act before it counts as lost
 CAMERA = """
 import sys
@@ -138,14 +140,15 @@ class Window:
     def insist(self, *keys: str, until: Callable[[], bool], what: str) -> None:
         """Presses keys until `until` holds, and again when nothing came of it for a while.
 
-        Only for keys that do nothing while there is nothing for them to do, and no harm when they act twice.
+        A key that would do harm when it acts twice is pressed again only when it must have been lost.
         """
+        again_s = LOST_S if set(keys) & HARMFUL else AGAIN_S
         end_s = monotonic() + PATIENCE_S
         while not until():
             if monotonic() > end_s:
                 self.fail(what)
             self.press(*keys)
-            holds(until, AGAIN_S)
+            holds(until, again_s)
 
     def go(self, page: str) -> None:
         """Opens a page by its name through the palette, wherever it stands on the rail."""
