@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 from gm_engine import Memory
@@ -55,6 +56,7 @@ def test_a_person_merges_a_duplicate_by_one_key_and_takes_it_back(window: Window
 
     more = sorted([*waiting, ("exact_duplicate", "open")])
     window.insist("ctrl+r", until=lambda: sorted(_cards(window)) == more, what="the new duplicate is in the inbox")
+    window.until(lambda: _rests(window), "every agent's cycle has ended")
     merged = ("exact_duplicate", "accepted")
     window.insist("Right", until=lambda: merged in _cards(window), what="the first duplicate is merged")
     assert len(set(twins) & set(window.facts())) == 1
@@ -93,6 +95,16 @@ def _entities(window: Window) -> set[str]:
     """The graph's labels, read from outside."""
     with window.store() as memory:
         return {entity.label for entity in memory.graph.entities()}
+
+
+def _rests(window: Window) -> bool:
+    """Whether nothing is written any more: a cycle that still runs withdraws cards by what it read before."""
+    seen: list[int] = []
+    for _ in range(2):
+        with window.store() as memory:
+            seen.append(memory.last_seq())
+        threading.Event().wait(4.0)
+    return seen[0] == seen[1]
 
 
 def _verdicts(window: Window) -> list[str]:
