@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from exporters.obsidian.adopting import adopt
@@ -24,6 +22,7 @@ from exporters.obsidian.notes import RENDERING, Note, Renderer
 from exporters.obsidian.round_trip import deleted_keys, deletion, fact_id_of
 from exporters.profiles import PublishOptions
 from gm_engine import CancelToken, Memory, Progress, ProposalState
+from gm_engine.garbage import without_collecting
 
 _EVERY = 64
 
@@ -61,19 +60,7 @@ class Plan:
         return in_vault(self.folder.name, path)
 
 
-@contextmanager
-def _without_collecting() -> Iterator[None]:
-    """Holds the collector of cycles back: a plan is a hundred thousand objects and none, and it would walk them all."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-@_without_collecting()
+@without_collecting()
 def make_plan(
     memory: Memory,
     folder: Folder,

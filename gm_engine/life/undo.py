@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gm_engine.errors import InvalidInput, UndoConflict
+from gm_engine.garbage import without_collecting
 from gm_engine.life.rows import KINDS, apply_nets
 from gm_engine.records import Change, JournalEntry, JsonValue
 from gm_engine.store import facts as fact_rows
 from gm_engine.store.blocked import anything_blocked
-from gm_engine.store.garbage import without_collecting
 from gm_engine.store.transaction import Transaction
 
 _FACT = "fact"

@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 
 from gm_engine.clock import format_ns, parse_rfc3339
 from gm_engine.errors import CheckpointDamaged, InvalidInput
+from gm_engine.garbage import without_collecting
 from gm_engine.records import Checkpoint, JsonValue, Message
-from gm_engine.store.garbage import without_collecting
 
 MAX_DEPTH = 200
 _IN_PIECES_BYTES = 6_000_000

@@ -10,8 +10,8 @@ from typing import Any, cast
 from sqlalchemy import Connection
 
 from gm_engine.errors import NotFound
+from gm_engine.garbage import without_collecting
 from gm_engine.records import Change, Changes, Channel, JournalEntry, Origin
-from gm_engine.store.garbage import without_collecting
 
 _ENTRY = (
     "SELECT j.seq, j.at_ns, j.verb, j.agent_id, j.group_id, a.channel, a.client, a.client_version, a.session,"

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from gm_engine.store.garbage import without_collecting
+from gm_engine.garbage import without_collecting
 from gm_engine.store.rows import fetch
 
 _IMPORTS = "SELECT seq FROM journal WHERE verb = 'import' AND seq > ?"
