@@ -108,10 +108,13 @@ def _separator(path: Path) -> str:
 
 
 def _header(path: Path) -> tuple[str, ...]:
-    for row in csv.reader(_decoded(path), delimiter=_separator(path)):
-        if row:
-            return tuple(name.strip() for name in row)
-    raise ImportRefused(f"{path.name} has no header.", file=path.name)
+    try:
+        row = next(filter(None, csv.reader(_decoded(path), delimiter=_separator(path))), None)
+    except csv.Error as error:
+        raise ImportRefused(f"{path.name} has no header that can be read ({error}).", file=path.name) from error
+    if row is None:
+        raise ImportRefused(f"{path.name} has no header.", file=path.name)
+    return tuple(name.strip() for name in row)
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[str, list[str] | Unreadable]]:

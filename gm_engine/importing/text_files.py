@@ -186,8 +186,7 @@ def _readable(path: Path) -> Iterator[BinaryIO]:
     if not path.is_file():
         raise ImportRefused(f"{path.name} is not a regular file.", file=path.name)
     try:
-        file = path.open("rb")
+        with path.open("rb") as file:
+            yield file
     except OSError as error:
         raise ImportRefused(f"{path.name} cannot be read: {error.strerror}.", file=path.name) from error
-    with file:
-        yield file

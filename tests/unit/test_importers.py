@@ -171,6 +171,12 @@ def test_a_table_without_a_text_column_asks_for_one(memory: Memory, tmp_path: Pa
     assert memory.import_store(table, columns={"text": "alpha"}).columns == ("alpha", "beta")
 
 
+@pytest.mark.parametrize("content", [b"text\rone\rtwo\r", b"text," + b"x" * 5_000_000 + b"\none,two\n"])
+def test_a_table_whose_header_cannot_be_read_is_refused(memory: Memory, tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(ImportRefused, match=r"t\.csv has no header that can be read"):
+        memory.import_preview(written(tmp_path / "t.csv", content))
+
+
 def test_columns_are_for_tables_only(memory: Memory) -> None:
     with pytest.raises(InvalidInput, match="no columns"):
         memory.import_store(SAMPLES / "mem0.json", columns={"text": "memory"})
@@ -284,6 +290,13 @@ def test_a_pipe_is_no_file(memory: Memory, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "facts.csv")
     with pytest.raises(ImportRefused, match="not a regular file"):
         memory.import_store(tmp_path / "facts.csv")
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file that opens and cannot be read")
+def test_a_disk_that_fails_in_the_middle_is_a_refusal(memory: Memory, tmp_path: Path) -> None:
+    (tmp_path / "memory.jsonl").symlink_to("/proc/self/mem")
+    with pytest.raises(ImportRefused, match=r"memory\.jsonl cannot be read: Input/output error"):
+        memory.import_store(tmp_path / "memory.jsonl")
 
 
 def test_what_nobody_knows_is_refused_by_name(memory: Memory, tmp_path: Path) -> None:
