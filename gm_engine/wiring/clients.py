@@ -35,7 +35,7 @@ class Places:
         return cls(Path.home(), sys.platform, os.environ, project)
 
     def folder(self, start: str) -> Path | None:
-        """What a path of the table begins with: HOME, CONFIG, SUPPORT (the applications' settings), or a variable."""
+        """What a path of the table begins with; SUPPORT are the applications' settings."""
         config = Path(self.environ.get("XDG_CONFIG_HOME") or self.home / ".config")
         support = {
             "win32": Path(self.environ.get("APPDATA") or self.home / "AppData" / "Roaming"),
@@ -45,10 +45,10 @@ class Places:
             "HOME": self.home,
             "PROJECT": self.project,
             "CONFIG": config,
+            "CODEX": Path(self.environ.get("CODEX_HOME") or self.home / ".codex"),
             "SUPPORT": support.get(self.platform, config),
         }
-        named = self.environ.get(start)
-        return known[start] if start in known else Path(named) if named else None
+        return known[start]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ CLIENTS: tuple[Client, ...] = (
         "toml",
         "plain",
         ("mcp_servers",),
-        user=("HOME/.codex/config.toml", "CODEX_HOME/config.toml"),
+        user=("CODEX/config.toml",),
         project=("PROJECT/.codex/config.toml",),
     ),
     Client(

@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gm_engine.records import JsonValue
 
 _SCALAR = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null')
 _SPACE = re.compile(r"[ \t\r\n]*")
 _COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
-_INDENT = re.compile(r"(?:\A|\n)([ \t]*)\Z")
 _DEEPEST = 200
 
 
@@ -62,7 +61,7 @@ class _Scanner:
     text: str
     is_lenient: bool
     at: int = 0
-    depth: int = field(default=0)
+    depth: int = 0
 
     def document(self) -> Node:
         self._skip()

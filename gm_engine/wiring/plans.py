@@ -161,7 +161,7 @@ def _target(path: Path, scope: Scope, places: Places) -> Path:
     """The file behind a link. A project may come from anybody, so a link must not lead out of it."""
     if not path.is_symlink() and scope == "user":
         return path
-    target = path.resolve()
+    target = Path(os.path.realpath(path))  # `resolve` raises where a link leads to itself
     if path.is_symlink() and not target.is_file():
         raise WiringRefused(f"{path} is a link to nothing.", reason="link", path=str(path))
     if scope == "project" and places.project is not None and not target.is_relative_to(places.project.resolve()):

@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -218,6 +219,13 @@ def test_a_persons_link_is_followed_and_stays_a_link(places: Places) -> None:
         plan_connect(cursor, places, SERVER)
 
 
+def test_a_link_that_leads_to_itself_is_a_link_to_nothing(places: Places) -> None:
+    path = places.home / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    path.symlink_to(path)
+    assert "link to nothing" in next(one.problem for one in survey(places, SERVER) if one.path == path)
+
+
 def test_a_link_that_leads_out_of_a_project_is_refused(places: Places) -> None:
     assert places.project is not None
     outside = places.home / "private.json"
@@ -295,6 +303,14 @@ def test_where_each_system_keeps_the_configuration(
 ) -> None:
     places = Places(Path("/me"), platform, environ)
     assert {name: str(client(name).path("user", places)) for name in paths} == paths
+
+
+def test_codex_reads_the_folder_that_its_variable_names_and_no_other(places: Places) -> None:
+    (places.home / ".codex").mkdir()
+    (places.home / ".codex" / "config.toml").touch()
+    moved = replace(places, environ={"CODEX_HOME": str(places.home / "elsewhere")})
+    assert client("codex").path("user", moved) == places.home / "elsewhere" / "config.toml"
+    assert client("codex").path("user", places) == places.home / ".codex" / "config.toml"
 
 
 def test_an_existing_variant_of_the_file_is_the_one_that_is_changed(places: Places) -> None:
