@@ -14,6 +14,7 @@ from typing import Any
 from gm_engine.importing.found import Item, Left, Reader, Request, Start, Text, moment
 from gm_engine.importing.text_files import json_members
 
+_ONE = {"observations": "observation", "summaries": "summary"}
 _NO_KNOWLEDGE = {
     "prompts": "what somebody asked is nothing to remember",
     "sessions": "a session is nothing to remember",
@@ -32,10 +33,9 @@ def read(request: Request) -> Iterator[Item]:
     numbers: Counter[str] = Counter()
     for name, value in json_members(request.path):
         numbers[name] += 1
-        place = f"{name.removesuffix('s')} {numbers[name]}"
-        if name not in ("observations", "summaries"):
+        if name not in _ONE:
             continue
-        place = place.replace("summarie ", "summary ")
+        place = f"{_ONE[name]} {numbers[name]}"
         if not isinstance(value, dict):
             yield Left("fact", place, "the record is not a JSON object")
         elif name == "observations":

@@ -23,7 +23,6 @@ from gm_engine.terms import text_key
 
 PURGED = "purged"
 MARKER = "[purged]"
-_GRAPH = "graph."
 _EXTRACTED = f"SELECT * FROM ({ENTITY_NAMES}) WHERE id IN (SELECT id FROM entities WHERE made_by = 'extraction')"
 
 
