@@ -26,7 +26,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from gm_engine.config import Config
 from gm_engine.errors import InvalidInput
 from gm_engine.mcp.address import Address
-from gm_engine.mcp.server import MAX_FRAME_BYTES, SESSION_HEADER, build_server
+from gm_engine.mcp.server import MAX_FRAME_BYTES, SESSION_HEADER, build_server, keep_ticking
 from gm_engine.mcp.service import Service
 from gm_engine.mcp.token import is_right, own_token, token_path
 
@@ -40,7 +40,6 @@ BODY_S = 30.0
 _IDLE_S = 30
 _MOST_CONNECTIONS = 256
 _MOST_SESSIONS = 1_000
-_TICK_S = 1.0
 
 
 def serve_http(
@@ -90,7 +89,7 @@ async def _serve(service: Service, app: ASGIApp, listening: socket.socket) -> No
         timeout_graceful_shutdown=3,
         limit_concurrency=_MOST_CONNECTIONS,
     )
-    ticking = asyncio.create_task(_tick(service))
+    ticking = asyncio.create_task(keep_ticking(service))
     try:
         await _Server(config).serve(sockets=[listening])
     finally:
@@ -110,12 +109,6 @@ class _Server(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-
-async def _tick(service: Service) -> None:
-    while True:
-        await asyncio.sleep(_TICK_S)
-        await asyncio.to_thread(service.tick)
 
 
 class _Patient(H11Protocol):

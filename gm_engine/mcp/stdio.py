@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _DRAIN_S = 10.0
 _FLUSH_S = 5.0
-_TICK_S = 1.0
 _RETRY_S = 0.01
 _STALLED_FRAMES = 64
 _PARSE_ERROR, _INVALID_REQUEST = -32700, -32600
@@ -84,7 +83,7 @@ class _Wire:
     async def serve(self, service: Service) -> None:
         import anyio
 
-        from gm_engine.mcp.server import build_server
+        from gm_engine.mcp.server import build_server, keep_ticking
 
         server = build_server(service)
         gc.freeze()
@@ -97,7 +96,7 @@ class _Wire:
         async with anyio.create_task_group() as tasks:
             self._stop = tasks.cancel_scope
             tasks.start_soon(self._queue_answers, outgoing)
-            tasks.start_soon(_tick, service)
+            tasks.start_soon(keep_ticking, service)
             writer.start()
             Thread(target=self._read, name="frames in", daemon=True).start()
             await server.run(received, sent, server.create_initialization_options())
@@ -108,9 +107,10 @@ class _Wire:
     # --- reading, on its own thread --------------------------------------------------------------------------------
 
     def _read(self) -> None:
-        with suppress(RuntimeError, CancelledError, OSError):  # the loop is gone, or the descriptor
-            for line in _lines(self._frames_in):
-                asyncio.run_coroutine_threadsafe(self._take(line), self._loop).result()
+        with suppress(RuntimeError, CancelledError):  # the loop is gone
+            with suppress(OSError):  # a broken connection is the end of what the client says
+                for line in _lines(self._frames_in):
+                    asyncio.run_coroutine_threadsafe(self._take(line), self._loop).result()
             asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
 
     async def _take(self, line: bytes | None) -> None:
@@ -160,12 +160,6 @@ class _Wire:
                 with suppress(RuntimeError):
                     self._loop.call_soon_threadsafe(self._stop.cancel)
                 return
-
-
-async def _tick(service: Service) -> None:
-    while True:
-        await asyncio.sleep(_TICK_S)
-        await asyncio.to_thread(service.tick)
 
 
 def _lines(frames: BinaryIO) -> Iterator[bytes | None]:

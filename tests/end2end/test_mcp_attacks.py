@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import select
 import socket
+import subprocess
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 
 from gm_engine import FactQuery, Memory
-from tests.fakes.command_line import command, run
+from tests.fakes.command_line import ROOT, command, run
 from tests.fakes.mcp_peer import ANSWER_S, http_server, raw_server
 
 pytestmark = pytest.mark.end2end
@@ -130,6 +132,26 @@ def test_a_client_that_dies_in_the_middle_of_calls_takes_its_server_along(tmp_pa
         assert len(texts) == len(set(texts))
         assert memory.clients.list() == ()
     assert run("--data-dir", tmp_path, "doctor").code == 0
+
+
+def test_a_server_ends_when_its_connection_breaks(tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair()  # some clients use sockets as pipes, and these can be reset
+    with ours, theirs:
+        arguments = command("--data-dir", tmp_path, "mcp", "serve")
+        server = subprocess.Popen(
+            arguments, cwd=ROOT, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.DEVNULL
+        )
+        try:
+            theirs.close()
+            ours.sendall(INITIALIZE + frame(method="notifications/initialized"))
+            assert select.select([ours], [], [], ANSWER_S)[0]  # its answer is there and will never be read
+            ours.close()
+            assert server.wait(ANSWER_S) == 0
+        finally:
+            server.kill()
+            server.wait()
+    with Memory.open(tmp_path, background=False) as memory:
+        assert memory.clients.list() == ()
 
 
 # --- HTTP -------------------------------------------------------------------------------------------------------------
