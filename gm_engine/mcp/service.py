@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Condition, Lock
 from time import monotonic
@@ -18,7 +18,7 @@ from gm_engine.errors import Cancelled, GrayMatterError
 from gm_engine.mcp.answers import ToolAnswer
 from gm_engine.mcp.tools import READS, Call, Caller, run_tool
 from gm_engine.progress import CancelToken, Progress, no_progress
-from gm_engine.records import BALANCED_WEIGHTS, ClientOrigin, Origin, Transport
+from gm_engine.records import BALANCED_WEIGHTS, Origin, Transport
 from gm_engine.version import __version__
 
 if TYPE_CHECKING:
@@ -67,8 +67,6 @@ class Service:
             if self._is_closed:
                 raise Cancelled("The server is closing.")
             if self._memory is None:
-                from dataclasses import replace
-
                 from gm_engine.memory import Memory
 
                 origin = Origin("library", client="graymatter mcp", client_version=__version__)
@@ -119,7 +117,7 @@ class Service:
         with self._opening:
             if peer not in self._known:
                 if len(self._known) >= MOST_KNOWN:  # a client may call itself something else each time
-                    memory.clients.disconnect(_origin(self._known.pop(next(iter(self._known)))))
+                    _say_goodbye(memory, self._known.pop(next(iter(self._known))))
                 origin = memory.clients.connect(peer.name, peer.version, self.transport)
                 self._known[peer] = _Known(Caller(memory.acting_as(origin), origin), monotonic())
             return self._known[peer]
@@ -140,7 +138,7 @@ class Service:
             if calls:
                 memory.clients.count(calls)
             if self.transport == "http":
-                self.forget(silent)
+                self._forget(silent)
         except GrayMatterError as error:  # counts are a courtesy
             _log.info("calls were not counted: %s", error.message)
 
@@ -148,15 +146,16 @@ class Service:
         """Takes the connections with that key off the list: the client said goodbye."""
         with self._opening:
             left = [peer for peer in self._known if peer.key == key]
-        self.forget(left)
+        self._forget(left)
 
-    def forget(self, peers: list[Peer]) -> None:
+    def _forget(self, peers: list[Peer]) -> None:
         """Takes connections off the list; one that calls again is registered again."""
         for peer in peers:
             with self._opening:
                 known = self._known.pop(peer, None)
-            if known is not None and self._memory is not None:
-                self._memory.clients.disconnect(_origin(known))
+                memory = self._memory
+            if known is not None and memory is not None:
+                _say_goodbye(memory, known)
 
     def close(self) -> None:
         """Waits a few seconds for running calls, then closes the store."""
@@ -167,14 +166,16 @@ class Service:
         self.tick()
         with self._opening:
             memory, self._memory, self._is_closed = self._memory, None, True
+            everybody = list(self._known.values())
         if memory is not None:
-            for known in self._known.values():
-                try:
-                    memory.clients.disconnect(_origin(known))
-                except GrayMatterError as error:
-                    _log.info("a connection stays listed until the next one: %s", error.message)
+            for known in everybody:
+                _say_goodbye(memory, known)
             memory.close()
 
 
-def _origin(known: _Known) -> ClientOrigin:
-    return known.caller.origin
+def _say_goodbye(memory: Memory, known: _Known) -> None:
+    """Takes a connection off the list; where the store is busy it stays there until this process has ended."""
+    try:
+        memory.clients.disconnect(known.caller.origin)
+    except GrayMatterError as error:
+        _log.info("a connection stays listed: %s", error.message)

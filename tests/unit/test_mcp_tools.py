@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from gm_engine import BlockedValue, Config, FactQuery, Memory
-from gm_engine.errors import StoreDamaged
+from gm_engine import BlockedValue, ClientOrigin, Config, FactQuery, Memory
+from gm_engine.clients import Clients
+from gm_engine.errors import StoreBusy, StoreDamaged
 from gm_engine.mcp.schemas import TOOLS, definitions
 from gm_engine.mcp.service import Peer, Service
 from gm_engine.mcp.tools import Call, Caller, run_tool
@@ -395,6 +396,23 @@ def test_a_store_that_cannot_be_opened_is_told_and_tried_again(tmp_path: Path) -
         assert memory.settings.signal_weights.recency == 0.1
     service.close()
     assert service.run(Peer("", "tester"), "memory_add", {"agent_id": "ops", "text": GATE}).is_error
+
+
+def test_a_busy_store_keeps_nobody_from_coming_or_leaving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(clients: Clients, origin: ClientOrigin) -> None:
+        raise StoreBusy("locked")
+
+    monkeypatch.setattr("gm_engine.mcp.service.MOST_KNOWN", 1)
+    service = Service(tmp_path, "http")
+    with monkeypatch.context() as patch:
+        patch.setattr(Clients, "disconnect", busy)
+        for number in range(3):
+            assert not service.run(
+                Peer(f"{number}", "tester"), "memory_search", {"agent_id": "ops", "query": "gate"}
+            ).is_error
+        service.forget_session("2")
+    assert [client.name for client in service.memory().clients.list()] == ["tester"] * 3
+    service.close()
 
 
 def test_a_server_can_say_hello_before_anything_heavy_is_loaded() -> None:
