@@ -69,10 +69,7 @@ def serve(*, address: str | None, no_token: bool, kg: bool) -> None:
     from gm_engine.mcp.address import parse_address
     from gm_engine.mcp.http import serve_http
 
-    parsed = parse_address(address)
-    if no_token and not parsed.is_loopback:
-        raise InvalidInput(f"{address} can be reached from other machines: it needs a token.", field="no_token")
-    serve_http(session.data_dir, parsed, config=config, needs_token=not no_token, say=_say)
+    serve_http(session.data_dir, parse_address(address), config=config, needs_token=not no_token, say=_say)
 
 
 def _say(line: str) -> None:

@@ -6,17 +6,10 @@ import json
 from functools import cache
 from typing import Any
 
+from gm_engine.mcp import tools
 from gm_engine.resources import resource
 
-TOOLS = (
-    "memory_search",
-    "memory_search_batch",
-    "memory_add",
-    "memory_alias",
-    "checkpoint_save",
-    "checkpoint_resume",
-    "memory_reflect",
-)
+TOOLS = tuple(tools.TOOLS)
 
 
 @cache
