@@ -86,6 +86,7 @@ class ActivityViewModel(QObject):
         self._is_undoing = False
         self._is_chosen = False
         self._wants_newest = False
+        self._is_stale = True
         self._listing = Latest()
         self._older = Latest()
         self._programs = Latest()
@@ -95,7 +96,7 @@ class ActivityViewModel(QObject):
         self._watch.timeout.connect(self._read_programs)
         self.lines.more_wanted.connect(self._read_older)
         host.changed.connect(self._on_changed)
-        host.store_opened.connect(self.reload)
+        host.store_opened.connect(self._on_opened)
         host.store_closed.connect(self._on_closed)
 
     @property
@@ -111,15 +112,20 @@ class ActivityViewModel(QObject):
         return is_free and isinstance(state, ActionDetails) and state.seq == self.selected and state.can_undo
 
     def watch(self, is_watched: bool) -> None:
-        """Somebody looks at the page: programs that come and go leave nothing in the journal, so they are asked for."""
-        if is_watched:
-            self._watch.start()
-            self._read_programs()
-            if not self._is_chosen:  # what was newest when nobody looked is of no interest now
-                self._wants_newest = True
-                self.reload()
-        else:
+        """Somebody looks at the page: only then the journal is read as it grows.
+
+        Programs that come and go leave nothing in it, so they are asked for.
+        """
+        if not is_watched:
             self._watch.stop()
+            self._reload_soon.stop()
+            return
+        self._watch.start()
+        self._wants_newest = not self._is_chosen  # what was newest when nobody looked is of no interest now
+        if self._wants_newest or self._is_stale:
+            self.reload()
+        else:
+            self._read_programs()
 
     def set_filter(self, wanted: ActivityFilter) -> None:
         """Shows what passes another filter."""
@@ -141,6 +147,7 @@ class ActivityViewModel(QObject):
         self._reload_soon.stop()
         if not self._host.is_open:
             return
+        self._is_stale = False
         now_ns = self._clock.now_ns()
         limit = max(PAGE_ROWS, len(self.lines.lines))
         query = self.filter.query(now_ns)
@@ -155,8 +162,7 @@ class ActivityViewModel(QObject):
             self._set_state(Full(len(listing.lines)))
         else:
             self._set_state(self._empty(listing.entries))
-        wants_newest = self._wants_newest or not (self._is_chosen or self._watch.isActive())
-        self._wants_newest = False
+        wants_newest, self._wants_newest = self._wants_newest, False
         if wants_newest or self.selected is None or not listing.lines:
             self.select(listing.lines[0].seq if listing.lines else None, by_person=False)
         else:
@@ -174,7 +180,7 @@ class ActivityViewModel(QObject):
         )
 
     def _on_failed(self, error: GrayMatterError) -> None:
-        self._wants_newest = False
+        self._wants_newest, self._is_stale = False, True
         self._set_state(Failed(sentence_for(error)))
 
     def _read_older(self) -> None:
@@ -247,8 +253,15 @@ class ActivityViewModel(QObject):
     # --- following -------------------------------------------------------------------------------------------------
 
     def _on_changed(self, changes: Changes) -> None:
-        if changes and not self._reload_soon.isActive():
-            self._reload_soon.start()
+        if changes:
+            self._is_stale = True
+            if self._watch.isActive() and not self._reload_soon.isActive():
+                self._reload_soon.start()
+
+    def _on_opened(self) -> None:
+        self._is_stale = True
+        if self._watch.isActive():
+            self.watch(True)
 
     def _on_closed(self) -> None:
         self._listing.cancel()

@@ -147,6 +147,15 @@ def test_the_newest_action_is_shown_to_whoever_comes_to_look_and_then_stays(desk
     assert desk.details().seq == chosen
 
 
+def test_the_journal_is_read_for_somebody_only(desk: Desk) -> None:
+    desk.page.hide()
+    desk.write(three)
+    assert desk.told_of() == []
+    desk.page.show()
+    desk.settle()
+    assert len(desk.told_of()) == 3
+
+
 def test_programs_are_listed_and_one_can_be_followed(desk: Desk) -> None:
     desk.write(three)
     lines = desk.model.writers.lines
