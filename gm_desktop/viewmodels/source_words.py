@@ -21,7 +21,6 @@ _REASONS = {
     "not_started": "its command cannot be started",
     "handshake": "its greeting failed",
     "restarts": "it was started too often lately",
-    "busy": "it is busy",
     "cancelled": "the search was given up",
     "partial": "it saw only a part",
     "source_denied": "it refused",
@@ -32,7 +31,6 @@ _REASONS = {
     "filter_unsupported": "it cannot apply the filter",
     "not_applicable": "it does not apply",
     "recall_schema": "its answer breaks the protocol",
-    "recall_version": "it speaks another version",
 }
 _STATES = {
     "healthy": ("Healthy", "success"),

@@ -17,7 +17,7 @@ from gm_desktop.engine_host import EngineHost
 from gm_desktop.i18n import tr
 from gm_desktop.models.line_list import LineList
 from gm_desktop.notices import Notices, sentence_for
-from gm_desktop.tickets import Latest
+from gm_desktop.tickets import Latest, Ticket
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.source_settings import SettingField, fields_of
 from gm_desktop.viewmodels.source_words import (
@@ -31,7 +31,7 @@ from gm_desktop.viewmodels.source_words import (
 )
 from gm_engine.errors import GrayMatterError
 from gm_engine.progress import CancelToken
-from gm_engine.records import SHARED_AGENT_ID, Origin
+from gm_engine.records import SHARED_AGENT_ID, Changes, Origin
 
 if TYPE_CHECKING:
     from gm_engine import Fact, Memory
@@ -110,8 +110,10 @@ class SourcesViewModel(QObject):
         self._health: dict[str, SourceHealth] = {}
         self._searching, self._looking, self._opening, self._greeting = Latest(), Latest(), Latest(), Latest()
         self._search_token, self._look_token = CancelToken(), CancelToken()
+        self._closing = CancelToken()  # given up only with the store: a hit that opens, a program that is tried
         self._wants_look = False
         host.store_opened.connect(self._on_opened)
+        host.changed.connect(self._on_store_changed)
         host.store_closed.connect(self._on_closed)
 
     # --- what is shown ---------------------------------------------------------------------------------------------
@@ -218,11 +220,11 @@ class SourcesViewModel(QObject):
             self._expand()
 
     def _expand(self) -> None:
-        locator, detail = self.selected_hit, self.detail
+        locator, detail, closing = self.selected_hit, self.detail, self._closing
         self.content, self.provenance = "", tr("Opening…")
         self._opening.take(
             self._ask(
-                lambda sources: sources.expand(locator, detail=_detail(detail)),
+                lambda sources: sources.expand(locator, detail=_detail(detail), cancel=closing),
                 self._on_expanded,
                 self._on_not_expanded,
             )
@@ -245,9 +247,12 @@ class SourcesViewModel(QObject):
 
     def try_out(self, draft: SourceDraft) -> None:
         """Starts the draft's program and greets it; `greeted` follows."""
+        closing = self._closing
 
         def job(sources: Sources) -> Manifest:
-            return sources.probe(draft.command, draft.arguments, location=draft.location, settings=draft.settings)
+            return sources.probe(
+                draft.command, draft.arguments, location=draft.location, settings=draft.settings, cancel=closing
+            )
 
         def done(manifest: Manifest) -> None:
             said = tr(
@@ -303,7 +308,7 @@ class SourcesViewModel(QObject):
         job: Callable[[Sources], T],
         done: Callable[[T], None],
         failed: Callable[[GrayMatterError], None] | None = None,
-    ) -> Any:
+    ) -> Ticket:
         return self._host.ask(lambda memory: job(self._opened_sources(memory)), done, failed)
 
     def _opened_sources(self, memory: Memory) -> Sources:
@@ -324,13 +329,20 @@ class SourcesViewModel(QObject):
     def _on_opened(self) -> None:
         self._host.read(lambda memory: tuple(each.agent_id for each in memory.agents()), self._on_agents)
 
+    def _on_store_changed(self, changes: Changes) -> None:
+        if not changes.agent_ids <= {*self.agents, SHARED_AGENT_ID}:
+            self._on_opened()
+
     def _on_agents(self, agents: tuple[str, ...]) -> None:
-        self.agents = tuple(agent for agent in agents if agent != SHARED_AGENT_ID)
-        self.opened.emit()
+        own = tuple(agent for agent in agents if agent != SHARED_AGENT_ID)
+        if own != self.agents:
+            self.agents = own
+            self.opened.emit()
 
     def _on_closed(self) -> None:
-        for token in (self._search_token, self._look_token):
+        for token in (self._search_token, self._look_token, self._closing):
             token.cancel()
+        self._closing, self._wants_look = CancelToken(), False
         for ticket in (self._searching, self._looking, self._opening, self._greeting):
             ticket.cancel()
         self._host.end_asking(self._close_sources)
@@ -354,14 +366,19 @@ class SourcesViewModel(QObject):
         self.hits.set_lines([hit_line(hit) for hit in answer.hits])
         self.chips, self.verdict = chips(answer), verdict(answer)
         self.answered.emit()
-        if self._wants_look:
-            self._wants_look = False
-            self.look()
+        self._look_again()
 
     def _on_search_failed(self, error: GrayMatterError) -> None:
         self.hits.set_lines(())
         self.chips, self.verdict = (), sentence_for(error)
         self.answered.emit()
+        self._look_again()
+
+    def _look_again(self) -> None:
+        """Begins the look again that was given up for a search."""
+        if self._wants_look:
+            self._wants_look = False
+            self.look()
 
     def _on_expanded(self, found: ExpandResult) -> None:
         cut = tr("Cut: there is more.") if found.truncated else ""

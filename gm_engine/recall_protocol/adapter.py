@@ -81,6 +81,8 @@ class StoreAdapter:
 
     @property
     def _uses_vectors(self) -> bool:
+        if self._lent is not None:
+            return self._lent.vector_status().model != ""
         return self._embedder is not None or self._config.embedding_mode is not EmbeddingMode.KEYWORD_ONLY
 
     def initialize(self, params: InitializeParams, context: RequestContext) -> Manifest:  # noqa: ARG002

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gm_engine.errors import NotFound
 from gm_engine.moment import MemoryView
@@ -17,6 +17,7 @@ from gm_engine.recall_protocol.served_store import Check, Reader, ServedStore
 from gm_engine.records import FactScope, JsonValue
 
 _AGAIN = 3
+_LARGEST_NS = (1 << 63) - 1  # what a store can hold; nothing in it is older or newer
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class _Plan:
 
 def search_store(served: ServedStore, params: SearchParams, *, source_id: str, check: Check) -> SearchResult:
     """The answer to one search, from one state of the store. `AsOfUnsupported` before the journal's horizon."""
+    params = _within_range(params)
     for attempt in range(_AGAIN):
         with served.reading(params.as_of_ns) as reader:
             seq = reader.seq if isinstance(reader, MemoryView) else reader.last_seq()
@@ -47,6 +49,17 @@ def search_store(served: ServedStore, params: SearchParams, *, source_id: str, c
         if is_one_state or attempt == _AGAIN - 1:
             return result
     raise AssertionError("the last attempt returns")
+
+
+def _within_range(params: SearchParams) -> SearchParams:
+    """The same question with instants that a store can compare: the wire's years go from 1 to 9999."""
+    filters = params.filters
+    near = replace(filters, since_ns=_storable(filters.since_ns), until_ns=_storable(filters.until_ns))
+    return replace(params, filters=near, as_of_ns=_storable(params.as_of_ns))
+
+
+def _storable(at_ns: int | None) -> int | None:
+    return None if at_ns is None else max(-_LARGEST_NS, min(at_ns, _LARGEST_NS))
 
 
 @dataclass(slots=True)
@@ -193,12 +206,14 @@ class _Search:
             self.gaps["facts_not_compared_by_meaning"] = coverage.without_answer
 
     def _note_cut(self, total: int) -> None:
-        """A listing that was cut is not everything; the best few of a ranking are what was asked for, up to our cap."""
-        if total <= self.limit:
-            return
+        """A listing that was cut is not everything; the best few of a ranking are what was asked for, up to our cap.
+
+        No namespace is asked for more facts than the cap, so that as many may mean more.
+        """
         if self.is_listing:
-            self.gaps["listed"], self.gaps["records"] = self.limit, total
-        elif self.params.limit > self.limit:
+            if total > self.limit:
+                self.gaps["listed"], self.gaps["records"] = self.limit, total
+        elif self.params.limit > self.limit <= total:
             self.gaps["capped_at"] = self.limit
 
 

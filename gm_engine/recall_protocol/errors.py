@@ -139,7 +139,7 @@ class ClientClosed(RecallError):
 class AdapterFailed(RecallError):
     """An adapter could not be started, failed its handshake, or ended too often in a short time.
 
-    `fields["reason"]` is `not_started`, `handshake`, `restarts`, `busy` or `closed`.
+    `fields["reason"]` is `not_started`, `handshake`, `restarts` or `closed`.
     """
 
     code = "recall_adapter_failed"

@@ -18,7 +18,8 @@ from gm_engine.recall_protocol.errors import SchemaViolation
 from gm_engine.resources import resource
 
 _PREFIX = "urn:graymatter:recall:"
-_FORMATS = FormatChecker(formats=("date-time",))  # checked by rfc3339-validator
+_RFC3339 = FormatChecker(formats=("date-time",))  # checked by rfc3339-validator
+_FORMATS = FormatChecker(formats=())
 _MAX_LOCATIONS = 8
 _MAX_NAME = 40
 _PARAMS = {
@@ -95,7 +96,10 @@ class SchemaSet:
 @lru_cache(maxsize=256)
 def is_instant(text: str) -> bool:
     """Whether `text` is an RFC 3339 instant with an offset, with or without fractions of a second."""
-    return _FORMATS.conforms(text, "date-time")
+    return _RFC3339.conforms(text, "date-time") and not text.endswith("\n")  # the validator lets one newline pass
+
+
+_FORMATS.checks("date-time")(lambda value: not isinstance(value, str) or is_instant(value))
 
 
 def _locations(errors: Iterable[ValidationError]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ others may write is refused.
 
 from __future__ import annotations
 
-import json
+import math
 import os
 import re
 import stat
@@ -61,6 +61,8 @@ class SourceConfig:
             raise InvalidInput(f"The prior of {self.id} is between 0 and 10.", field="prior")
         if not 0 < self.deadline_s <= MAX_DEADLINE_S:
             raise InvalidInput(f"The deadline of {self.id} is at most {MAX_DEADLINE_S:g} seconds.", field="deadline_s")
+        if not _has_form(self.settings):
+            raise InvalidInput(f"A setting of the source {self.id} has no form in JSON and TOML.", field="settings")
 
 
 class SourcesFile:
@@ -185,10 +187,19 @@ def _check_types(name: str, values: Mapping[str, Any]) -> None:
             raise InvalidInput(f"{key} of the source {name} has a value that it cannot have.", field=key)
     if not all(isinstance(each, str) for each in values.get("args", ())):
         raise InvalidInput(f"The arguments of the source {name} are texts.", field="args")
-    try:
-        json.dumps(values.get("settings", {}), allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"A setting of the source {name} has no JSON form.", field="settings") from error
+
+
+def _has_form(value: object) -> bool:
+    """Whether a value can be written both to the file, which knows no null, and over the wire, which knows no dates."""
+    match value:
+        case dict():
+            return all(isinstance(key, str) and _has_form(member) for key, member in value.items())
+        case list():
+            return all(map(_has_form, value))
+        case float():
+            return math.isfinite(value)
+        case _:
+            return isinstance(value, str | int)
 
 
 def _as_table(source: SourceConfig) -> Json:

@@ -7,7 +7,7 @@ source; only `keep` writes, into memory.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotInTime
 from dataclasses import dataclass, replace
@@ -87,7 +87,8 @@ class Sources:
         self._clock = clock or SystemClock()
         self._patience = patience
         self._lent = memory
-        self._memory = None if memory is None else _memory_source(memory, state_dir, self._clock)
+        self._memory = None if memory is None else StoreAdapter(state_dir, clock=self._clock, memory=memory)
+        self._memory_manifest = None if self._memory is None else self._memory.initialize(_greeting(), RequestContext())
         self._identities: dict[str, tuple[str, str]] = {}
         self._pool = ThreadPoolExecutor(32, thread_name_prefix="recall-source")
         self._supervisor = Supervisor((), clock=self._clock)
@@ -97,9 +98,9 @@ class Sources:
 
     def reload(self) -> None:
         """Reads the configuration again; adapters are started anew when they are next asked."""
-        self._stamp = self._file.stamp()
+        stamp = self._file.stamp()
         configs = self._file.load()
-        before = self._supervisor
+        before, self._stamp = self._supervisor, stamp
         self._configs = {config.id: config for config in configs}
         self._supervisor = Supervisor(
             [self._spec(config) for config in configs if config.enabled], clock=self._clock, patience=self._patience
@@ -108,7 +109,10 @@ class Sources:
         before.close()
 
     def follow_file(self) -> None:
-        """`reload`, when somebody wrote the configuration since it was read. Raises `InvalidInput` as that does."""
+        """`reload`, when somebody wrote the configuration since it was read.
+
+        Raises `InvalidInput` for a file that is not sound, every time until it is; the sources stay what they were.
+        """
         if self._file.stamp() != self._stamp:
             self.reload()
 
@@ -170,11 +174,13 @@ class Sources:
 
         Raises `NotFound` for a name in `only` that is not configured.
         """
-        wanted = self._asked(only)
-        ask: Callable[[str], SourceAnswer] = lambda source_id: self._search_one(  # noqa: E731
-            source_id, query, limit=limit, filters=filters or SearchFilters(), as_of_ns=as_of_ns, cancel=cancel
-        )
-        futures = {source_id: self._pool.submit(ask, source_id) for source_id in wanted}
+        within = filters or SearchFilters()
+        futures = {
+            source_id: self._pool.submit(
+                self._search_one, source_id, query, limit=limit, filters=within, as_of_ns=as_of_ns, cancel=cancel
+            )
+            for source_id in self._asked(only)
+        }
         began = monotonic()
         answers = [self._in_time(source_id, future, began) for source_id, future in futures.items()]
         return join(query, self._without_twins(answers), limit=limit)
@@ -247,7 +253,7 @@ class Sources:
     def _twins(self) -> dict[str, str]:
         """Sources that read the same store as another one of the same adapter, and the names of all that do."""
         groups: dict[tuple[str, str], list[str]] = defaultdict(list)
-        if self._memory is not None and self._lent is not None:
+        if self._lent is not None:
             from gm_engine.recall_protocol.served_store import store_identity
 
             groups[ADAPTER_ID, store_identity(self._lent)].append(MEMORY_ID)
@@ -304,20 +310,27 @@ class Sources:
 
     def _told(self, source_id: str, health: Health | None, error: str) -> SourceHealth:
         if source_id == MEMORY_ID:
-            manifest = None if self._memory is None else self._memory.initialize(_greeting(), RequestContext())
-            return SourceHealth(source_id, None, manifest, health, error, None)
+            return SourceHealth(source_id, None, self._memory_manifest, health, error, None)
         status = self._supervisor.status(source_id)
         return SourceHealth(source_id, self._configs[source_id], status.manifest, health, error, status)
 
     def probe(
-        self, command: str, args: Sequence[str] = (), *, location: str = "", settings: Json | None = None
+        self,
+        command: str,
+        args: Sequence[str] = (),
+        *,
+        location: str = "",
+        settings: Json | None = None,
+        cancel: CancelToken | None = None,
     ) -> Manifest:
         """Starts a program that is not configured yet, greets it and ends it: what it would be as a source."""
-        config = new_source("tried", command, clock=self._clock, args=tuple(args), location=location)
-        spec = replace(self._spec(config), settings=settings or None)
+        config = new_source(
+            "tried", command, clock=self._clock, args=tuple(args), location=location, settings=settings or {}
+        )
+        spec = self._spec(config)
         supervisor = Supervisor([spec], clock=self._clock, patience=self._patience)
         try:
-            return supervisor.manifest(config.id, timeout_s=_HEALTH_S)
+            return supervisor.manifest(config.id, timeout_s=_HEALTH_S, cancel=cancel)
         finally:
             supervisor.close()
             rmtree(spec.workdir, ignore_errors=True)
@@ -361,19 +374,12 @@ class Sources:
         if text is None and evidence.truncated:
             raise InvalidInput("This is too long for a fact; give the text to keep.", field="text")
         kept = evidence.content if text is None else text
-        source = SourceRef("locator", locator)
-        who = Origin(origin.channel, origin.client, origin.client_version, origin.session, (source,))
+        who = replace(origin, sources=(SourceRef("locator", locator),))
         return self._lent.remember(agent_id, kept, confidence=confidence, origin=who)
 
 
 def _greeting() -> InitializeParams:
     return InitializeParams(MIN_VERSION, MAX_VERSION, workdir="memory", source_id=MEMORY_ID)
-
-
-def _memory_source(memory: Memory, state_dir: Path, clock: Clock) -> StoreAdapter:
-    adapter = StoreAdapter(state_dir, clock=clock, memory=memory)
-    adapter.initialize(_greeting(), RequestContext())
-    return adapter
 
 
 def reason_of(error: GrayMatterError) -> str:

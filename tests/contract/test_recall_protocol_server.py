@@ -100,6 +100,7 @@ def test_an_unknown_method_is_not_found(greeted: Wire) -> None:
         {"limit": -1},
         {"deadline": "hush"},
         {"deadline": "2026-06-01T10:00:00"},
+        {"deadline": "2026-06-01T10:00:00Z\n"},
         {"filters": None},
         {"deadline": "0001-01-01T00:00:00Z"},
         {"deadline": "0001-01-01T02:00:00.000+02:00"},

@@ -116,6 +116,7 @@ def test_what_the_tables_allow_is_accepted(name: str, change: dict[str, Any]) ->
         ("search-params", {"deadline": "2026-06-01T10:00:00"}),
         ("search-params", {"deadline": "2026-02-30T10:00:00Z"}),
         ("search-params", {"deadline": "2026-06-01 10:00:00Z"}),
+        ("search-params", {"deadline": "2026-06-01T10:00:00Z\n"}),
         ("search-params", {"filters": {"agent": "x"}}),
         ("search-params", {"filters": None}),
         ("search-result", {"outcome": "splendid"}),

@@ -92,6 +92,8 @@ def test_the_list_shows_what_is_configured_and_starts_nothing() -> None:
     assert add("notes").code == 2
     assert add("Bad name").code == 2
     assert add("more", "--set", "nonsense").code == 2
+    assert add("more", "--set", "depth=null").code == 2
+    assert add("more", "--set", "depth=NaN").code == 2
     assert sources("remove", "notes").out == "removed notes\n"
     assert sources("remove", "notes").code == 3
 
@@ -104,6 +106,8 @@ def test_health_names_what_was_said_and_what_failed(store: Path) -> None:
     assert "partial          degraded, coverage partial, 2 records" in out
     assert "said last: reading notes in mode partial" in out
     assert "absent           failed: not_started" in out
+    (memory,) = sources("health", "memory", "--json", store=store).json
+    assert "semantic" not in memory["manifest"]["query_modes"]  # no model is configured
     payload = sources("health", "partial", "--refresh", "--json", store=store).json
     assert payload[0]["manifest"]["adapter_id"] == "test-notes"
     assert payload[0]["health"]["coverage"] == "partial"

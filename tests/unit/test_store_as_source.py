@@ -83,6 +83,29 @@ def test_a_fact_without_vector_makes_search_and_health_partial_alike(memory: Mem
     adapter.close()
 
 
+def test_an_answer_that_fills_the_cap_may_not_be_all(memory: Memory, clock: FrozenClock) -> None:
+    adapter = adapter_on(memory, clock, agents=["ops"], include_shared=False, top_k_cap=1)
+    asked = search(adapter, "okafor rollbacks", limit=5, record_types=("fact",))
+    assert (len(asked.candidates), asked.outcome, asked.diagnostics) == (1, "partial", {"capped_at": 1})
+    assert search(adapter, "okafor rollbacks", limit=1, record_types=("fact",)).outcome == "success"
+    adapter.close()
+
+
+@pytest.mark.parametrize("query", ["rollback", ""])
+def test_the_wires_first_and_last_years_are_instants_too(memory: Memory, clock: FrozenClock, query: str) -> None:
+    first_ns, last_ns = -62_135_596_800 * NS_PER_S, 253_402_300_799 * NS_PER_S
+    adapter = adapter_on(memory, clock)
+    everything = texts(search(adapter, query))
+    assert texts(search(adapter, query, since_ns=first_ns, until_ns=last_ns)) >= everything - {"Okafor"}
+    assert texts(search(adapter, query, as_of_ns=last_ns)) == everything
+    assert search(adapter, query, since_ns=last_ns).candidates == ()
+    assert search(adapter, query, until_ns=first_ns).candidates == ()
+    with pytest.raises(ProtocolError) as refused:
+        search(adapter, query, as_of_ns=first_ns)
+    assert refused.value.name == "as_of_unsupported"
+    adapter.close()
+
+
 def test_a_search_counts_nothing_and_learns_nothing(memory: Memory, clock: FrozenClock) -> None:
     before, seq = memory.facts(memory.fact_ids(FactQuery(status="all"))), memory.last_seq()
     adapter = adapter_on(memory, clock)

@@ -20,10 +20,12 @@ from gm_desktop.viewmodels.source_settings import fields_of, settings_from
 from gm_desktop.viewmodels.sources import Greeting, Places, SourceDraft, SourcesViewModel
 from gm_desktop.views.sources import SOURCE, SourcesPage
 from gm_engine import Memory, SourceRef
+from gm_engine.errors import NotFound
 from gm_engine.recall_protocol.adapter_settings import SETTINGS_SCHEMA
 from gm_engine.recall_protocol.source_config import SourceConfig, SourcesFile
 from tests.fakes.command_line import ROOT
 from tests.fakes.other_source import MANIFEST
+from tests.fakes.recall_peers import misbehaving
 
 OTHER = str(ROOT / "tests" / "fakes" / "other_source.py")
 
@@ -233,6 +235,42 @@ def test_closing_the_store_ends_what_is_asked(
     open_host.close_store()
     assert (page.viewmodel.chips, page.viewmodel.hits.lines, page.viewmodel.is_waiting) == ((), (), False)
     qtbot.waitUntil(lambda: page.viewmodel._sources is None)
+
+
+def test_closing_the_store_does_not_wait_for_a_hit_that_never_opens(
+    page: SourcesPage, file: SourcesFile, open_host: EngineHost, qtbot: QtBot
+) -> None:
+    program, *arguments = misbehaving("nothing")  # it answers searches only
+    file.add(SourceConfig("uid-0", "mute", program, tuple(arguments), deadline_s=60.0))
+    page.viewmodel.select_hit("mute:x")
+
+    def is_asked() -> bool:
+        sources = page.viewmodel._sources
+        return sources is not None and sources._supervisor.status("mute").is_running
+
+    qtbot.waitUntil(is_asked)
+    open_host.close_store()
+    qtbot.waitUntil(lambda: page.viewmodel._sources is None)
+    assert page.viewmodel.content == ""
+
+
+def test_a_look_given_up_for_a_search_is_begun_again_when_the_search_fails(
+    page: SourcesPage, file: SourcesFile, qtbot: QtBot
+) -> None:
+    configure(file, "slow")
+    page.viewmodel.look()
+    page.viewmodel.search("rollback")
+    page.viewmodel._on_search_failed(NotFound("It failed."))
+    assert page.viewmodel.is_looking
+    page.viewmodel.stop()
+    settled(qtbot, page.viewmodel)
+    assert page.look.isEnabled()
+
+
+def test_an_agent_that_comes_later_can_keep_hits_too(page: SourcesPage, open_host: EngineHost, qtbot: QtBot) -> None:
+    open_host.write(lambda memory: memory.remember("desk", "Calls come on Mondays."), lambda _: None)
+    qtbot.waitUntil(lambda: page.search.agent.count() == 2)
+    assert page.viewmodel.agents == ("desk", "ops")
 
 
 # Forms ----------------------------------------------------------------------------------------------------------------
