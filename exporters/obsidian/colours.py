@@ -60,21 +60,18 @@ def colours(folder: Folder, done: Mapping[str, str]) -> Colours:
         settings = json.loads(file.read_bytes())
     except FileNotFoundError:
         stamp = None  # Obsidian writes it when the graph was first looked at
-    except (ValueError, RecursionError):
-        return refused("it is no JSON")
+    except (OSError, ValueError, RecursionError) as error:
+        return refused("it can't be read" if isinstance(error, OSError) else "it is no JSON")
     if not isinstance(settings, dict) or not isinstance(settings.get("colorGroups", []), list):
         return refused("it is not what Obsidian writes")
-    theirs = [group for group in settings.get("colorGroups", []) if _query(group) not in _queries(groups)]
+    ours = [group["query"] for group in groups]
+    theirs = [group for group in settings.get("colorGroups", []) if _query(group) not in ours]
     merged = {**settings, "colorGroups": [*theirs, *groups]}
     return Colours(path, (json.dumps(merged, ensure_ascii=False, indent=2) + "\n").encode(), mark, stamp)
 
 
 def _query(group: object) -> object:
     return group.get("query") if isinstance(group, dict) else None
-
-
-def _queries(groups: list[dict[str, Any]]) -> set[object]:
-    return {group["query"] for group in groups}
 
 
 def config_folder(vault: Path) -> str:
@@ -91,7 +88,7 @@ def is_open_in_obsidian(vault: Path, home: Path | None = None) -> bool:
     try:
         known = json.loads((place / "obsidian.json").read_bytes())["vaults"].values()
         return any(each.get("open") is True and Path(str(each.get("path"))).resolve() == vault for each in known)
-    except (OSError, ValueError, KeyError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
 
 

@@ -242,6 +242,28 @@ def test_settings_that_are_not_understood_are_refused_and_the_notes_are_written(
     assert len(json.loads(settings.read_bytes())["colorGroups"]) == 4
 
 
+def test_colour_groups_that_are_none_of_ours_stay_whatever_they_hold(memory: Memory, vault: Path) -> None:
+    settings = vault / ".obsidian" / "graph.json"
+    settings.parent.mkdir(parents=True)
+    odd = [{"query": ["path:Memory"]}, {"query": {}}, "tag:#mine", None]
+    settings.write_text(json.dumps({"colorGroups": odd}))
+    assert publish(memory, vault, options=TINTED).left == ()
+    assert json.loads(settings.read_bytes())["colorGroups"][: len(odd)] == odd
+
+
+def test_settings_that_cannot_be_read_are_left_alone_and_the_notes_are_written(memory: Memory, vault: Path) -> None:
+    (vault / ".obsidian" / "graph.json").mkdir(parents=True)
+    report = publish(memory, vault, options=TINTED)
+    assert (report.written, reasons(report)) == (5, ["settings"])
+
+
+@pytest.mark.parametrize("content", ["[]", "{", '{"vaults": []}', '{"vaults": {"1": null}}', '{"vaults": {"1": {}}}'])
+def test_what_obsidian_remembers_may_be_anything(vault: Path, tmp_path: Path, content: str) -> None:
+    (tmp_path / "lockfile").touch()
+    (tmp_path / "obsidian.json").write_text(content)
+    assert not is_open_in_obsidian(vault, tmp_path)
+
+
 def test_settings_are_left_alone_while_obsidian_has_the_vault_open(
     memory: Memory, vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
