@@ -207,6 +207,7 @@ def main(arguments: Sequence[str]) -> int:
             call(tools, "-m", "pip", "install", "-q", "-c", PACKAGING / "constraints.txt", wheel)
             program = freeze(tools)
             size_table(program)
+            call(program / "graymatter", "--version", cwd=WORK)
             call(program / NAME, "--self-test", cwd=WORK, env=offscreen())
             if "deb" in wanted:
                 debian_package(program, tools)

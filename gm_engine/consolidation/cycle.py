@@ -29,7 +29,7 @@ from gm_engine.records import Origin
 from gm_engine.store import consolidation as rows
 from gm_engine.store.consolidation import LiveFact, Retention
 from gm_engine.store.database import Ledger
-from gm_engine.store.facts import load_facts
+from gm_engine.store.facts import load_versions
 from gm_engine.store.proposals import WAITING, dismissed, insert_proposals, list_proposals, required, set_state
 from gm_engine.store.settings import load_settings
 from gm_engine.store.transaction import Transaction
@@ -155,8 +155,8 @@ class Cycle:
                 return found
 
     def _refresh_vectors(self) -> Steps[None]:
-        more = self._vectors is not None
-        while self._vectors is not None and more:
+        more = True
+        while more and self._vectors is not None:
             with self._ledger.read() as connection:
                 more = self._vectors.refresh(connection, partly=True)
             yield 0, None, "reading vectors"
@@ -177,9 +177,9 @@ class Cycle:
         if not held_back:
             return []
         with self._ledger.read() as connection:
-            found = load_facts(connection, held_back)
+            versions = load_versions(connection, held_back)
             keys = rows.text_keys(connection, held_back)
-        ids = tuple(fact_id for fact_id in held_back if fact_id in found)
+        ids = tuple(fact_id for fact_id in held_back if fact_id in versions)
         return [
             NewProposal(
                 kind="prune",
@@ -188,7 +188,7 @@ class Cycle:
                 facts=ids,
                 same_key=summary_key(self._plan.agent_id, ids),
                 reason=f"{len(ids)} faded facts have a weight below {rows.PRUNE_BELOW:g}.",
-                base={fact_id: found[fact_id].version for fact_id in ids},
+                base={fact_id: versions[fact_id] for fact_id in ids},
                 details={"text_keys": [keys[fact_id] for fact_id in ids]},
             )
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from sqlalchemy import Connection
@@ -17,6 +17,7 @@ _ENTRY = (
     "SELECT j.seq, j.at_ns, j.verb, j.agent_id, j.group_id, a.channel, a.client, a.client_version, a.session,"
     " j.undoes, j.detail FROM journal j JOIN actors a ON a.id = j.actor_id"
 )
+_IMAGES_AT_ONCE = 1000
 
 
 def entries(
@@ -64,16 +65,18 @@ def _with_changes(connection: Connection, rows: Any) -> tuple[JournalEntry, ...]
         " WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq, n",
         (json.dumps([row[0] for row in rows]),),
     ).all()
-    images = iter(_images(found))
+    images = _images(found)
     for row, before, after in zip(found, images, images, strict=True):
         seq, kind, target, agent_id, version_before, version_after, *_ = row
         changes[seq].append(Change(kind, target, agent_id, version_before, version_after, before, after))
     return tuple(_entry(row, changes[row[0]]) for row in rows)
 
 
-def _images(rows: Iterable[Any]) -> Any:
-    """The images before and after of all rows, one after the other: read at once, which is much faster."""
-    return json.loads(f"[{','.join(image or 'null' for row in rows for image in row[-2:])}]")
+def _images(rows: Sequence[Any]) -> Iterator[Any]:
+    """The images before and after of all rows, one after the other: many are read at once, which is much faster."""
+    for start in range(0, len(rows), _IMAGES_AT_ONCE):
+        some = rows[start : start + _IMAGES_AT_ONCE]
+        yield from json.loads(f"[{','.join(image or 'null' for row in some for image in row[-2:])}]")
 
 
 def _entry(row: Any, changes: Sequence[Change]) -> JournalEntry:

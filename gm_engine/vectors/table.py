@@ -86,7 +86,6 @@ class VectorTable:
                 for rows in vectors_since(connection, model, self.vec_seq):
                     self.append(rows)
                     if partly:
-                        self.vec_seq = int(rows.vec_seqs[-1])
                         return True
                 if had_rows and state.drops > self._drops:
                     self._forget_dropped(connection, model)
