@@ -264,6 +264,7 @@ class App(QObject):
         window.page_wanted.connect(self.show_page)
         window.page_shown.connect(self._on_page_shown)
         window.first_painted.connect(self.building.start)
+        self.building.finished.connect(window.palette_popup.look_again)
         window.file_dropped.connect(self.flow.import_file)
         window.closing.connect(self._save)
         start.new_chosen.connect(self.flow.choose_new)
@@ -308,8 +309,7 @@ class App(QObject):
             self.window.show_page(page_id)
 
     def find_entries(self, query: str) -> Sequence[PaletteEntry]:
-        """What the command palette lists for `query`, of every page: those not built yet are, once."""
-        self.building.finish()
+        """What the command palette lists for `query`; a page adds its actions once it is built."""
         subjects = self.help.entries() if query.strip() else ()
         return find(query, palette_entries(self.actions, self.agents, open_agent=self._open_agent, subjects=subjects))
 

@@ -1,4 +1,4 @@
-"""The only owner of threads in the desktop: a read lane, a write lane, an index lane, and one thread per task.
+"""The only owner of threads in the desktop: lanes to read, to write, to index and to ask, and one thread per task.
 
 Jobs are plain functions of a `Memory`. Answers come back on the GUI thread through one queued signal, in the order in
 which their lane finished them. Whoever asked keeps a `Ticket` and cancels it when the answer is no longer wanted; the
@@ -202,7 +202,7 @@ class EngineHost(QObject):
         self._reads.post(lambda: self._guarded(job))
 
     def end_asking(self, job: Callable[[], None]) -> None:
-        """Runs `job` in that lane, store or not: what it opened is closed there."""
+        """Runs `job` in the asking lane, store or not: what it opened is closed there."""
         self._asks.post(lambda: self._guarded(job))
 
     def run_task(

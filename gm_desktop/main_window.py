@@ -108,6 +108,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self._theme, self._actions = theme, actions
         self._makers: dict[str, Callable[[], Page]] = {}
+        self._titles: dict[str, str] = {}
         self._frames: dict[str, PageFrame] = {}
         self._menus: dict[str, QMenu] = {}
         self._start = start
@@ -147,7 +148,7 @@ class MainWindow(QMainWindow):
         self, page_id: str, title: str, icon: str, *, shortcut: str, on_rail: bool, make: Callable[[], Page]
     ) -> None:
         """Puts a page on the rail. `make` builds it when it is first wanted."""
-        self._makers[page_id] = make
+        self._makers[page_id], self._titles[page_id] = make, title
         self.rail.add_page(page_id, title, icon, shortcut=shortcut)
         self.rail.show_entry(page_id, is_shown=on_rail)
 
@@ -298,7 +299,8 @@ class MainWindow(QMainWindow):
     def _show_title(self) -> None:
         frame, store = self._stack.currentWidget(), self._store_name
         if store and isinstance(frame, PageFrame):
-            self.setWindowTitle(tr("{page} – {store} – GrayMatter", page=tr(frame.page.title), store=store))
+            title = self._titles[frame.page.page_id]
+            self.setWindowTitle(tr("{page} – {store} – GrayMatter", page=title, store=store))
         else:
             self.setWindowTitle("GrayMatter")
 

@@ -11,13 +11,12 @@ from gm_desktop.actions import ActionSpec
 
 
 class Page(QWidget):
-    """The middle of the window. A page brings its own inspector, actions and remembered state."""
+    """The middle of the window. A page brings its own inspector, actions and remembered state.
+
+    What it is called, and where it stands on the rail, is said in `pages.py` before it is built.
+    """
 
     page_id: ClassVar[str]
-    title: ClassVar[str]  # English; the window passes it through `tr`
-    icon_name: ClassVar[str]
-    on_rail: ClassVar[bool] = True  # False: its entry shows only while there is something on the page
-    shortcut: ClassVar[str] = ""  # empty: Ctrl and the page's place on the rail
 
     def inspector(self) -> QWidget | None:
         """The widget for the right-hand side, owned by the page; None: no inspector."""

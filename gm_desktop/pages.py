@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A page before it is built; the same words stand in its class."""
+    """A page before it is built."""
 
     page_id: str
     title: str  # English; goes through `tr`
     icon_name: str
     shortcut: str
-    on_rail: bool = True
+    on_rail: bool = True  # False: its entry shows only while there is something on the page
 
     def spec(self) -> tuple[str, str, str, str]:
         """For the action that opens the page: (id, title, icon, shortcut)."""
@@ -142,7 +142,7 @@ class PageMakers:
         page = OverviewPage(overview, app.theme)
         overview.facts_wanted.connect(self._show_facts)
         overview.page_wanted.connect(app.show_page)
-        overview.keeping_wanted.connect(lambda: self._run_of("settings", "settings.keeping"))
+        overview.section_wanted.connect(lambda section: self._run_of("settings", f"settings.{section}"))
         return page
 
     def _review(self) -> Page:

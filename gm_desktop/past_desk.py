@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, SignalInstance
 
 from gm_desktop.actions import ActionSpec
 from gm_desktop.engine_host import EngineHost
-from gm_desktop.i18n import tr
+from gm_desktop.i18n import in_sentence, tr
 from gm_desktop.main_window import MainWindow
 from gm_desktop.theme import Theme
 from gm_desktop.viewmodels.past import QUICK, PastViewModel
@@ -66,7 +66,7 @@ class PastDesk:
             *(
                 ActionSpec(
                     f"past.{key}",
-                    tr("Show the store as it was: {when}", when=tr(title).lower()),
+                    tr("Show the store as it was: {when}", when=in_sentence(tr(title))),
                     "history",
                     "",
                     self._is_open,

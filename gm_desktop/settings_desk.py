@@ -98,7 +98,7 @@ class SettingsDesk:
         return (self.keeping.running_changed, self.keeping.changed)
 
     def specs(self) -> tuple[ActionSpec, ...]:
-        """The actions of the menu Store, and one for each section."""
+        """The actions of the menu Store, one for each section, and what can be done in them."""
         keeping, section = self.keeping, self._keeping_section
         can_back_up, can_write = lambda: keeping.can_back_up, lambda: keeping.can_write
         return (
@@ -136,6 +136,7 @@ class SettingsDesk:
                 "purge delete forget privacy",
             ),
             *(self._opener_of(each) for each in self._page.sections.values()),
+            *(spec for each in self._page.sections.values() for spec in each.specs()),
         )
 
     def _opener_of(self, section: Section) -> ActionSpec:

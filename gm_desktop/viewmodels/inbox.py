@@ -397,7 +397,7 @@ class InboxViewModel(QObject):
         self.groups.set_lines([])
         self.cards.set_lines([])
         self.group, self.selected_id, self._left, self.is_deciding = None, None, None, False
-        self.later_count, self.bulk = 0, ()
+        self.open_count, self.later_count, self.bulk, self._groups_of = 0, 0, (), {}
         self._show(NoCard())
         self._set_state(Loading())
 

@@ -32,7 +32,7 @@ class OverviewViewModel(QObject):
     figures_changed = Signal()
     facts_wanted = Signal(object)  # Opens with a filter
     page_wanted = Signal(str)
-    keeping_wanted = Signal()  # backups, restoring, purging
+    section_wanted = Signal(str)  # of the settings
 
     def __init__(self, host: EngineHost, notices: Notices, clock: Clock, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -93,6 +93,8 @@ class OverviewViewModel(QObject):
         """Opens the list behind a number."""
         if opens.facts is not None:
             self.facts_wanted.emit(opens)
+        elif opens.section:
+            self.section_wanted.emit(opens.section)
         else:
             self.page_wanted.emit(opens.page)
 

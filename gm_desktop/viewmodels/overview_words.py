@@ -22,11 +22,12 @@ _MOST_BARS = 60
 
 @dataclass(frozen=True, slots=True)
 class Opens:
-    """What a number opens: a page, on the Memory page with a filter and perhaps in another order, or for an agent."""
+    """What a number opens: a page, on the Memory page with a filter and perhaps in another order, or a section."""
 
     page: str
     facts: FactFilter | None = None
     by_uses: bool = False
+    section: str = ""  # of the settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,12 @@ def _figures(found: Overview) -> tuple[Figure, ...]:
         ),
         _figure(tr("Entities"), counts.entities, Opens("graph")),
         _figure(tr("Links"), counts.edges, Opens("graph")),
-        _figure(tr("Blocked values"), found.blocked, Opens("activity"), tr("Texts that are never stored again")),
+        _figure(
+            tr("Blocked values"),
+            found.blocked,
+            Opens("settings", section="blocked"),
+            tr("Texts that are never stored again"),
+        ),
         _figure(tr("Journal entries"), found.journal_entries, Opens("activity")),
     )
 

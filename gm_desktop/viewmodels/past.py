@@ -94,6 +94,8 @@ class PastViewModel(QObject):
         self.answer: PastAnswer | None = None
         self.query = ""
         self._kinds: Mapping[str, tuple[DifferenceKind, ...]] = {}
+        self._is_looked_at = False
+        self._is_stale = False
         self._reading, self._comparing, self._bodies = Latest(), Latest(), Latest()
         self._detailing, self._asking = Latest(), Latest()
         self._reload_soon = QTimer(self, singleShot=True)
@@ -113,6 +115,12 @@ class PastViewModel(QObject):
     def now_ns(self) -> int:
         """The present, in nanoseconds UTC."""
         return self._clock.now_ns()
+
+    def look(self, is_looked_at: bool) -> None:
+        """Somebody looks at the page, or no longer does: what differs since is worked out only for somebody."""
+        self._is_looked_at = is_looked_at
+        if is_looked_at and self._is_stale:
+            self.reload()
 
     # --- the moment ------------------------------------------------------------------------------------------------
 
@@ -152,6 +160,7 @@ class PastViewModel(QObject):
         for each in (self._reading, self._comparing, self._bodies, self._detailing, self._asking):
             each.cancel()
         self._reload_soon.stop()
+        self._is_stale = False
         self.head, self.counts, self._kinds = None, None, {}
         self.answer, self.query, self.filter = None, "", PastFilter()
         self.table.give_up()
@@ -167,6 +176,7 @@ class PastViewModel(QObject):
     def reload(self) -> None:
         """Reads the moment with the present filter, then what differs now."""
         self._reload_soon.stop()
+        self._is_stale = False
         moment = self.moment
         if moment is not None and self._host.is_open:
             job = partial(self._reader.read, moment, self.filter, self.sort)
@@ -298,7 +308,9 @@ class PastViewModel(QObject):
             self.table.forget(changes.fact_ids)
             if self.selected in changes.fact_ids:
                 self._read_details()
-            if not self._reload_soon.isActive():
+            if not self._is_looked_at:
+                self._is_stale = True
+            elif not self._reload_soon.isActive():
                 self._reload_soon.start(FOLLOW_MS)
 
     def _set_state(self, state: PageState) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gm_desktop.formatting import local_time, number, utc_time
-from gm_desktop.i18n import tr, tr_count
+from gm_desktop.i18n import in_sentence, tr, tr_count
 from gm_desktop.models.fact_row import agent_title, fact_status
 from gm_desktop.models.line_list import Line
 from gm_desktop.plain_text import row_text
@@ -195,7 +195,12 @@ def _sum(receipt: Receipt) -> str:
     """`0.04918 = 0.01639 words (rank 1) + …`, times the confidence factor where there is one."""
     summed = arithmetic(receipt)
     parts = [
-        tr("{value} {signal} (rank {rank})", value=line.value, signal=signal_title(line.signal).lower(), rank=line.rank)
+        tr(
+            "{value} {signal} (rank {rank})",
+            value=line.value,
+            signal=in_sentence(signal_title(line.signal)),
+            rank=line.rank,
+        )
         for line in summed.lines
         if line.rank
     ]

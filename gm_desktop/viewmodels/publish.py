@@ -365,7 +365,7 @@ def published(report: PublishReport, vault: Path, folder: str) -> Published:
         folder,
         tuple(figures),
         tuple(note for note in notes if note.lines),
-        has_changed=bool(report.written or report.moved or report.removed),
+        has_changed=bool(report.written or report.moved or report.removed or report.files),
         broken_links=len(broken),
         orphaned=len(orphaned),
     )

@@ -6,21 +6,20 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject
 
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.formatting import local_date, number
 from gm_desktop.i18n import tr, tr_count
 from gm_desktop.models.fact_row import agent_title
-from gm_desktop.models.line_list import Line, LineList
-from gm_desktop.notices import Notices, sentence_for
+from gm_desktop.models.line_list import Line
+from gm_desktop.notices import Notices
 from gm_desktop.plain_text import row_text
-from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.journalled import journalled
-from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading, PageState
-from gm_engine.errors import GrayMatterError
-from gm_engine.records import AgentSummary, Block, BlockedAttempt, Changes
+from gm_desktop.viewmodels.settings_list import StoreList
+from gm_desktop.viewmodels.states import Empty, Full
+from gm_engine.records import AgentSummary, Block, BlockedAttempt
 
 if TYPE_CHECKING:
     from gm_engine import Memory
@@ -30,44 +29,19 @@ _CLIENTS = 3
 _Read = tuple[tuple[Block, ...], tuple[BlockedAttempt, ...], tuple[AgentSummary, ...]]
 
 
-class BlockedSettings(QObject):
+class BlockedSettings(StoreList):
     """The blocked values of the open store, newest first."""
 
-    changed = Signal()
-
     def __init__(self, host: EngineHost, undo: UndoController, notices: Notices, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._host, self._undo, self._notices = host, undo, notices
-        self.state: PageState = Loading()
-        self.lines = LineList(self)
+        super().__init__(host, kind="blocked", job=_read, on_read=self._on_read, parent=parent)
+        self._undo, self._notices = undo, notices
         self.agents: tuple[tuple[str, str], ...] = ()
         self._blocks: dict[str, Block] = {}
-        self._is_looked_at = False
-        self._reading = Latest()
-        host.store_opened.connect(self._on_changed)
-        host.store_closed.connect(self._on_closed)
-        host.changed.connect(self._on_changed)
-
-    @property
-    def can_write(self) -> bool:
-        """Whether the list can be changed now."""
-        return self._host.is_open and not self._host.read_only
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether an answer is still to come."""
-        return self._reading.is_awaited
 
     def look(self, is_looked_at: bool) -> None:
         """Somebody looks at the list, or no longer does."""
-        self._is_looked_at = is_looked_at
-        if is_looked_at:
-            self.reload()  # refused attempts are counted without an entry in the journal
-
-    def reload(self) -> None:
-        """Reads the list again."""
-        if self._host.is_open:
-            self._reading.take(self._host.read(_read, self._on_read, self._on_failed))
+        self._is_stale = True  # refused attempts are counted without an entry in the journal
+        super().look(is_looked_at)
 
     def block(self, key: str) -> Block | None:
         """The value behind a line."""
@@ -121,19 +95,9 @@ class BlockedSettings(QObject):
         self.state = Full(len(blocks)) if blocks else Empty("none", tr("No value is blocked"), hint)
         self.changed.emit()
 
-    def _on_failed(self, error: GrayMatterError) -> None:
-        self.state = Failed(sentence_for(error))
-        self.changed.emit()
-
-    def _on_changed(self, changes: Changes | None = None) -> None:
-        if self._is_looked_at and (changes is None or "blocked" in changes.kinds):
-            self.reload()
-
     def _on_closed(self) -> None:
-        self._reading.cancel()
-        self._blocks, self.state = {}, Loading()
-        self.lines.set_lines(())
-        self.changed.emit()
+        self._blocks = {}
+        super()._on_closed()
 
 
 def _read(memory: Memory) -> _Read:

@@ -6,21 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject
 
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.i18n import tr
 from gm_desktop.models.graph_picture import KINDS
-from gm_desktop.models.line_list import Line, LineList
-from gm_desktop.notices import Notices, sentence_for
+from gm_desktop.models.line_list import Line
+from gm_desktop.notices import Notices
 from gm_desktop.plain_text import row_text
-from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.graph_data import kind_title
-from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading, PageState
-from gm_engine.errors import GrayMatterError, InvalidInput
+from gm_desktop.viewmodels.settings_list import StoreList
+from gm_desktop.viewmodels.states import Empty, Full
+from gm_engine.errors import InvalidInput
 from gm_engine.graph.records import DictionaryEntry, GraphChange
-from gm_engine.records import Changes
 
 if TYPE_CHECKING:
     from gm_engine import Memory
@@ -39,48 +38,18 @@ class EntryDraft:
     ignore: bool = False
 
 
-class DictionarySettings(QObject):
+class DictionarySettings(StoreList):
     """Entries by name; each write is one step that can be undone."""
 
-    changed = Signal()
-    kinds = tuple((kind, kind_title(kind)) for kind in KINDS)
-
     def __init__(self, host: EngineHost, undo: UndoController, notices: Notices, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._host, self._undo, self._notices = host, undo, notices
-        self.state: PageState = Loading()
-        self.lines = LineList(self)
+        super().__init__(host, kind="setting", job=_read, on_read=self._on_read, parent=parent)
+        self._undo, self._notices = undo, notices
         self._entries: dict[str, DictionaryEntry] = {}
-        self._is_looked_at = False
-        self._is_stale = True
-        self._reading = Latest()
-        host.store_opened.connect(self._on_changed)
-        host.store_closed.connect(self._on_closed)
-        host.changed.connect(self._on_changed)
 
     @property
-    def can_write(self) -> bool:
-        """Whether the dictionary can be changed now."""
-        return self._host.is_open and not self._host.read_only
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether an answer is still to come."""
-        return self._reading.is_awaited
-
-    def look(self, is_looked_at: bool) -> None:
-        """Somebody looks at the dictionary, or no longer does."""
-        self._is_looked_at = is_looked_at
-        if is_looked_at and self._is_stale:
-            self.reload()
-
-    def reload(self) -> None:
-        """Reads the dictionary again."""
-        if self._host.is_open:
-            self._is_stale = False
-            self._reading.take(
-                self._host.read(lambda memory: memory.graph.dictionary(), self._on_read, self._on_failed)
-            )
+    def kinds(self) -> tuple[tuple[str, str], ...]:
+        """What an entry can be: a type and its title, in the language that is spoken now."""
+        return tuple((kind, kind_title(kind)) for kind in KINDS)
 
     def draft(self, label: str) -> EntryDraft:
         """The entry behind a line as a form; a new one for an empty label."""
@@ -133,22 +102,13 @@ class DictionarySettings(QObject):
         self.state = Full(len(entries)) if entries else Empty("none", tr("The dictionary is empty"), hint)
         self.changed.emit()
 
-    def _on_failed(self, error: GrayMatterError) -> None:
-        self._is_stale = True
-        self.state = Failed(sentence_for(error))
-        self.changed.emit()
-
-    def _on_changed(self, changes: Changes | None = None) -> None:
-        if changes is None or "setting" in changes.kinds:
-            self._is_stale = True
-            if self._is_looked_at:
-                self.reload()
-
     def _on_closed(self) -> None:
-        self._reading.cancel()
-        self._entries, self._is_stale, self.state = {}, True, Loading()
-        self.lines.set_lines(())
-        self.changed.emit()
+        self._entries = {}
+        super()._on_closed()
+
+
+def _read(memory: Memory) -> tuple[DictionaryEntry, ...]:
+    return memory.graph.dictionary()
 
 
 def _file_text(path: Path) -> str:

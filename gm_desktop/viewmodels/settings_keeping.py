@@ -17,7 +17,7 @@ from gm_desktop.models.fact_row import agent_title
 from gm_desktop.models.line_list import Line, LineList
 from gm_desktop.notices import Notices, sentence_for
 from gm_desktop.plain_text import row_text
-from gm_desktop.tasks import Task
+from gm_desktop.tasks import Task, TaskState
 from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.journalled import journalled
@@ -72,7 +72,7 @@ class KeepingSettings(QObject):
         self.preview: PurgePreview | None = None
         self._paths: dict[str, Backup] = {}
         self._running: Task | None = None
-        self._has_failed = False
+        self._gave_up = False
         self._reading, self._previewing = Latest(), Latest()
         self._look = QTimer(self, interval=LOOK_MS)
         self._look.timeout.connect(self.reload)
@@ -129,7 +129,7 @@ class KeepingSettings(QObject):
         if not self.can_write or wanted == self.schedule:
             return
         self.schedule = wanted
-        self._has_failed = False
+        self._gave_up = False
 
         def done(seq: int | None) -> None:
             if seq is not None:
@@ -224,15 +224,21 @@ class KeepingSettings(QObject):
         self.changed.emit()
         if self._is_due(backups):
             title = tr("Making the scheduled backup")
-            self._run(self._host.run_task(title, _make_due, lambda _: None, self._on_due_failed))
+            task = self._host.run_task(title, _make_due, lambda _: None, self._on_due_failed)
+            task.ended.connect(lambda: self._on_due_ended(task))
+            self._run(task)
+
+    def _on_due_ended(self, task: Task) -> None:
+        if task.state is TaskState.CANCELLED:  # the next start, or a change of the schedule, tries again
+            self._gave_up = True
 
     def _on_due_failed(self, error: GrayMatterError) -> None:
-        if not self._has_failed:  # the next start, or a change of the schedule, tries again
-            self._has_failed = True
+        if not self._gave_up:
+            self._gave_up = True
             self._notices.show_failure(error)
 
     def _is_due(self, backups: tuple[Backup, ...]) -> bool:
-        if self.schedule.every_h == 0 or not self.can_write or self._has_failed:
+        if self.schedule.every_h == 0 or not self.can_write or self._gave_up:
             return False
         newest = max((each.made_ns for each in backups if not each.problem), default=0)
         return self._clock.now_ns() >= newest + self.schedule.every_h * 3600 * NS_PER_S
@@ -242,7 +248,7 @@ class KeepingSettings(QObject):
         self.changed.emit()
 
     def _on_opened(self) -> None:
-        self._has_failed = False
+        self._gave_up = False
         self._look.start()
         self.reload()
 

@@ -36,8 +36,6 @@ class ActivityPage(Page):
     """
 
     page_id = "activity"
-    title = "Activity"
-    icon_name = "activity"
     fact_wanted = Signal(str)
     checkpoint_wanted = Signal(str)
     moment_wanted = Signal(int)

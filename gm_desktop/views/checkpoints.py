@@ -45,8 +45,6 @@ class CheckpointsPage(Page):
     """A timeline on the left, one checkpoint on the right, the verdict below. `fact_wanted(id)` opens a fact."""
 
     page_id = "checkpoints"
-    title = "Checkpoints"
-    icon_name = "bookmark"
     fact_wanted = Signal(str)
 
     def __init__(self, viewmodel: CheckpointsViewModel, theme: Theme) -> None:

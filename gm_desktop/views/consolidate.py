@@ -22,8 +22,6 @@ class ConsolidatePage(Page):
     """The inbox, and beside it past cycles."""
 
     page_id = "consolidate"
-    title = "Consolidate"
-    icon_name = "git-merge"
     fact_wanted = Signal(str)
 
     def __init__(self, viewmodel: InboxViewModel, cycles: CyclesViewModel, theme: Theme) -> None:

@@ -52,8 +52,6 @@ class GraphPage(Page):
     """A list on the left, the graph on the right."""
 
     page_id = "graph"
-    title = "Graph"
-    icon_name = "graph"
     fact_wanted = Signal(str)
 
     def __init__(self, viewmodel: GraphViewModel, theme: Theme) -> None:

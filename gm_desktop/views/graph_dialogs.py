@@ -63,13 +63,13 @@ class TypeBox(QComboBox):
 class _Dialog(QDialog):
     """A title, content, one button."""
 
-    def __init__(self, title: str, button: str, parent: QWidget) -> None:
+    def __init__(self, title: str, button: str, on_save: Callable[[], None], *, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(title)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setModal(True)
         self.setMinimumWidth(420)
-        self.save = push_button(button, "primary", self._on_save)
+        self.save = push_button(button, "primary", on_save)
         self.save.setDefault(True)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(MARGIN, 20, MARGIN, 20)
@@ -81,9 +81,6 @@ class _Dialog(QDialog):
     def _finish(self) -> None:
         self._column.addLayout(row(1, push_button(tr("Cancel"), "", self.reject), self.save))
 
-    def _on_save(self) -> None:
-        raise NotImplementedError
-
 
 class AddEntityDialog(_Dialog):
     """Emits `entity_named(label, type)`."""
@@ -91,7 +88,7 @@ class AddEntityDialog(_Dialog):
     entity_named = Signal(str, str)
 
     def __init__(self, kinds: Sequence[tuple[str, str]], parent: QWidget) -> None:
-        super().__init__(tr("Add an entity"), tr("Add"), parent)
+        super().__init__(tr("Add an entity"), tr("Add"), self._on_save, parent=parent)
         self.label = QLineEdit()
         self.label.setPlaceholderText(tr("Its name, as people write it"))
         self.label.setAccessibleName(tr("Name"))
@@ -128,7 +125,7 @@ class ChooseEntityDialog(_Dialog):
         parent: QWidget,
         with_relation: bool = False,
     ) -> None:
-        super().__init__(title, button, parent)
+        super().__init__(title, button, self._on_save, parent=parent)
         self._find = find
         self.query = QLineEdit()
         self.query.setPlaceholderText(tr("Search for an entity"))
@@ -186,7 +183,7 @@ class SplitDialog(_Dialog):
     split_wanted = Signal(str, list)
 
     def __init__(self, name: str, facts: Sequence[tuple[str, str]], parent: QWidget) -> None:
-        super().__init__(tr("Split {name}", name=name), tr("Split"), parent)
+        super().__init__(tr("Split {name}", name=name), tr("Split"), self._on_save, parent=parent)
         self.label = QLineEdit()
         self.label.setPlaceholderText(tr("Name of the new entity"))
         self.label.setAccessibleName(tr("Name of the new entity"))

@@ -34,8 +34,6 @@ class MemoryPage(Page):
     """Arranges; what is shown and done is the view-models' business."""
 
     page_id = "memory"
-    title = "Memory"
-    icon_name = "brain"
     why_not_wanted = Signal(str)
 
     def __init__(self, viewmodel: MemoryViewModel, revision: RevisionViewModel, theme: Theme) -> None:

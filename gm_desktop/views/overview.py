@@ -49,8 +49,6 @@ class OverviewPage(Page):
     """Tiles on top, charts below, health at the end."""
 
     page_id = "overview"
-    title = "Overview"
-    icon_name = "layout-dashboard"
 
     def __init__(self, viewmodel: OverviewViewModel, theme: Theme) -> None:
         super().__init__()
@@ -63,7 +61,7 @@ class OverviewPage(Page):
 
     def _make_widgets(self) -> None:
         model, theme = self._viewmodel, self._theme
-        self.keep = push_button(tr("Back up, restore, purge"), "", model.keeping_wanted.emit)
+        self.keep = push_button(tr("Back up, restore, purge"), "", lambda: model.section_wanted.emit("keeping"))
         self.header = PageHeader(tr("Overview"), tr("What the store holds, and how it is used"), (self.keep,))
         self.tiles = [FigureTile(theme) for _ in range(_TILES)]
         self.written = BarChart(theme, tr("Facts written over time"))

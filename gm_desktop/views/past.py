@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
@@ -41,10 +42,6 @@ class PastPage(Page):
     """Emits `fact_wanted(id)` and `checkpoint_wanted(id)` for what is to be opened as it is now."""
 
     page_id = "past"
-    title = "Past"
-    icon_name = "history"
-    shortcut = "Ctrl+Shift+P"
-    on_rail = False
     fact_wanted = Signal(str)
     checkpoint_wanted = Signal(str)
 
@@ -212,6 +209,16 @@ class PastPage(Page):
     def is_settled(self) -> bool:
         """Whether every answer has come."""
         return not self._viewmodel.is_waiting
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """What differs since is followed while the page shows."""
+        super().showEvent(event)
+        self._viewmodel.look(True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Nobody looks any more."""
+        super().hideEvent(event)
+        self._viewmodel.look(False)
 
     def choose(self) -> None:
         """Asks for a moment."""

@@ -53,8 +53,6 @@ class PublishPage(Page):
     """A form, and below it the state of the run."""
 
     page_id = "vault"
-    title = "Vault"
-    icon_name = "book-open"
 
     def __init__(self, models: VaultModels, theme: Theme) -> None:
         super().__init__()

@@ -19,8 +19,6 @@ class ReviewPage(Page):
     """The inbox of writes. Nothing in it is returned by a recall before it was accepted."""
 
     page_id = "review"
-    title = "Review"
-    icon_name = "shield-check"
     fact_wanted = Signal(str)
     clients_wanted = Signal()
 

@@ -44,8 +44,6 @@ class SearchPage(Page):
     """Arranges; asking, explaining and trying are the view-models' business."""
 
     page_id = "search"
-    title = "Search"
-    icon_name = "search"
     fact_wanted = Signal(str)
     revise_wanted = Signal(str)
     page_wanted = Signal()  # an action of this page ran while another one was open

@@ -33,9 +33,6 @@ class SettingsPage(Page):
     """Shows sections; another one is another widget in the sequence it is given."""
 
     page_id = "settings"
-    title = "Settings"
-    icon_name = "sliders"
-    shortcut = "Ctrl+,"
 
     def __init__(self, sections: Sequence[Section], theme: Theme) -> None:
         super().__init__()

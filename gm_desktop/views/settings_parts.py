@@ -8,9 +8,12 @@ from typing import ClassVar
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QListView, QStackedWidget, QVBoxLayout, QWidget
 
+from gm_desktop.actions import ActionSpec
 from gm_desktop.i18n import tr
 from gm_desktop.models.line_list import LINE_ROLE, Line, LineList
 from gm_desktop.theme import Theme
+from gm_desktop.viewmodels.settings_list import StoreList
+from gm_desktop.viewmodels.settings_wiring import WiringSettings
 from gm_desktop.viewmodels.states import Empty, Failed, Loading, PageState
 from gm_desktop.widgets.basics import EmptyState, push_button, text_label
 from gm_desktop.widgets.line_view import LineView
@@ -40,6 +43,10 @@ class Section(QWidget):
     def is_settled(self) -> bool:
         """Whether it waits for no answer."""
         return True
+
+    def specs(self) -> tuple[ActionSpec, ...]:
+        """What can be done while the section shows."""
+        return ()
 
 
 class ListedLines(QStackedWidget):
@@ -90,6 +97,34 @@ class ListedLines(QStackedWidget):
     def _open(self, line: object) -> None:
         if isinstance(line, Line):
             self.opened.emit(line.key)
+
+
+class ListSection(Section):
+    """A section with a list, which is read while somebody looks. Call `show_list` once the buttons are there."""
+
+    def __init__(self, listed: StoreList | WiringSettings, theme: Theme, *, name: str, most_px: int = 320) -> None:
+        super().__init__()
+        self._listed = listed
+        self.list = ListedLines(listed.lines, theme, name, self.icon_name, most_px=most_px)
+        self.list.picked.connect(self.refresh)
+        self.list.retry_wanted.connect(listed.reload)
+        listed.changed.connect(self.show_list)
+
+    def look(self, is_looked_at: bool) -> None:
+        """The list is read while somebody looks."""
+        self._listed.look(is_looked_at)
+
+    def is_settled(self) -> bool:
+        """Whether it waits for no answer."""
+        return not self._listed.is_waiting
+
+    def show_list(self) -> None:
+        """The list as it is now."""
+        self.list.show_state(self._listed.state)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Another line is chosen, or the list changed: some buttons are for it and some are not."""
 
 
 def stretched(section: Section, widgets: Sequence[QWidget]) -> None:

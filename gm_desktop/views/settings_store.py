@@ -7,13 +7,14 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QFileDialog
 
+from gm_desktop.actions import ActionSpec
 from gm_desktop.i18n import tr
 from gm_desktop.theme import Theme
 from gm_desktop.viewmodels.settings_blocked import BlockedSettings
 from gm_desktop.viewmodels.settings_dictionary import DictionarySettings
 from gm_desktop.viewmodels.settings_store import RankingSettings
 from gm_desktop.views.settings_dialogs import BlockDialog, EntryDialog
-from gm_desktop.views.settings_parts import ListedLines, Section, stretched
+from gm_desktop.views.settings_parts import ListSection, Section, stretched
 from gm_desktop.widgets.basics import push_button, row
 from gm_desktop.widgets.form_card import ChoiceBox, FormCard, ResultLine, ShareBox
 
@@ -102,7 +103,7 @@ class RankingSection(Section):
             self.exact.setChecked(settings.vector_path == "exact")
 
 
-class BlockedSection(Section):
+class BlockedSection(ListSection):
     """What must never be stored again."""
 
     section_id, title, icon_name = "blocked", "Blocked values", "shield-check"
@@ -112,9 +113,8 @@ class BlockedSection(Section):
     )
 
     def __init__(self, viewmodel: BlockedSettings, theme: Theme) -> None:
-        super().__init__()
+        super().__init__(viewmodel, theme, name=tr("Blocked values"))
         self._viewmodel = viewmodel
-        self.list = ListedLines(viewmodel.lines, theme, tr("Blocked values"), "shield-check", most_px=320)
         self.add = push_button(tr("Block a value…"), "primary", self._on_add)
         self.edit = push_button(tr("Edit…"), "", self._on_edit)
         self.remove = push_button(tr("Allow again"), "", self._on_remove)
@@ -122,29 +122,31 @@ class BlockedSection(Section):
         card.add_wide(self.list)
         card.add_wide(row(self.add, self.edit, self.remove, 1))
         stretched(self, (card,))
-        self.list.picked.connect(self._refresh)
         self.list.opened.connect(lambda _key: self._on_edit())
-        self.list.retry_wanted.connect(viewmodel.reload)
-        viewmodel.changed.connect(self._show)
-        self._show()
+        self.show_list()
 
-    def look(self, is_looked_at: bool) -> None:
-        """The list is read while somebody looks."""
-        self._viewmodel.look(is_looked_at)
-
-    def is_settled(self) -> bool:
-        """Whether it waits for no answer."""
-        return not self._viewmodel.is_waiting
-
-    def _show(self) -> None:
-        self.list.show_state(self._viewmodel.state)
-        self._refresh()
-
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
+        """What is refused can be changed where the store can be written."""
         can_write, key = self._viewmodel.can_write, self.list.key
         self.add.setEnabled(can_write)
         self.edit.setEnabled(can_write and bool(key))
         self.remove.setEnabled(can_write and bool(key))
+
+    def specs(self) -> tuple[ActionSpec, ...]:
+        """Adding to the list, while it shows."""
+        return (
+            ActionSpec(
+                "value.block",
+                tr("Block a value…"),
+                "plus",
+                when=self._may_add,
+                run=self._on_add,
+                words="blocked refuse never store",
+            ),
+        )
+
+    def _may_add(self) -> bool:
+        return self.isVisible() and self._viewmodel.can_write
 
     def _on_add(self) -> None:
         dialog = BlockDialog(self._viewmodel.agents, "", None, parent=self.window())
@@ -164,7 +166,7 @@ class BlockedSection(Section):
         self._viewmodel.remove(self.list.key)
 
 
-class DictionarySection(Section):
+class DictionarySection(ListSection):
     """The person's own names for the graph."""
 
     section_id, title, icon_name = "dictionary", "Entity dictionary", "book-open"
@@ -174,9 +176,8 @@ class DictionarySection(Section):
     )
 
     def __init__(self, viewmodel: DictionarySettings, theme: Theme) -> None:
-        super().__init__()
+        super().__init__(viewmodel, theme, name=tr("Entity dictionary"))
         self._viewmodel = viewmodel
-        self.list = ListedLines(viewmodel.lines, theme, tr("Entity dictionary"), "book-open", most_px=320)
         self.add = push_button(tr("Add a name…"), "primary", self._on_add)
         self.edit = push_button(tr("Edit…"), "", self._on_edit)
         self.remove = push_button(tr("Remove"), "", lambda: viewmodel.remove(self.list.key))
@@ -186,31 +187,28 @@ class DictionarySection(Section):
         card.add_wide(self.list)
         card.add_wide(row(self.add, self.edit, self.remove, 1, self.take_in, self.write_out))
         stretched(self, (card,))
-        self.list.picked.connect(self._refresh)
         self.list.opened.connect(lambda _key: self._on_edit())
-        self.list.retry_wanted.connect(viewmodel.reload)
-        viewmodel.changed.connect(self._show)
-        self._show()
+        self.show_list()
 
-    def look(self, is_looked_at: bool) -> None:
-        """The dictionary is read while somebody looks."""
-        self._viewmodel.look(is_looked_at)
-
-    def is_settled(self) -> bool:
-        """Whether it waits for no answer."""
-        return not self._viewmodel.is_waiting
-
-    def _show(self) -> None:
-        self.list.show_state(self._viewmodel.state)
-        self._refresh()
-
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
+        """Names can be changed where the store can be written."""
         can_write, key = self._viewmodel.can_write, self.list.key
         self.add.setEnabled(can_write)
         self.take_in.setEnabled(can_write)
         self.edit.setEnabled(can_write and bool(key))
         self.remove.setEnabled(can_write and bool(key))
         self.write_out.setEnabled(bool(self._viewmodel.lines.lines))
+
+    def specs(self) -> tuple[ActionSpec, ...]:
+        """Adding to the list, while it shows."""
+        return (
+            ActionSpec(
+                "name.add", tr("Add a name…"), "plus", when=self._may_add, run=self._on_add, words="entity dictionary"
+            ),
+        )
+
+    def _may_add(self) -> bool:
+        return self.isVisible() and self._viewmodel.can_write
 
     def _on_add(self) -> None:
         dialog = EntryDialog(self._viewmodel.draft(""), self._viewmodel.kinds, parent=self.window())

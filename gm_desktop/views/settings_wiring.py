@@ -9,12 +9,12 @@ from PySide6.QtWidgets import QDialog, QPlainTextEdit, QVBoxLayout, QWidget
 from gm_desktop.i18n import tr
 from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.viewmodels.settings_wiring import PlannedChange, WiringSettings
-from gm_desktop.views.settings_parts import ListedLines, Section, stretched
+from gm_desktop.views.settings_parts import ListSection, stretched
 from gm_desktop.widgets.basics import ElidedLabel, push_button, row, text_label
 from gm_desktop.widgets.form_card import FormCard
 
 
-class WiringSection(Section):
+class WiringSection(ListSection):
     """The programs that can read and write this memory over MCP."""
 
     section_id, title, icon_name = "programs", "Connect programs", "link"
@@ -24,9 +24,8 @@ class WiringSection(Section):
     )
 
     def __init__(self, viewmodel: WiringSettings, theme: Theme) -> None:
-        super().__init__()
+        super().__init__(viewmodel, theme, name=tr("Programs"), most_px=360)
         self._viewmodel, self._theme = viewmodel, theme
-        self.list = ListedLines(viewmodel.lines, theme, tr("Programs"), "link", most_px=360)
         self.connect_one = push_button(tr("Connect…"), "primary", self._on_connect)
         self.disconnect_one = push_button(tr("Disconnect…"), "", self._on_disconnect)
         self.copy = push_button(tr("Copy configuration"), "quiet", self._on_copy)
@@ -35,26 +34,12 @@ class WiringSection(Section):
         card.add_wide(self.list)
         card.add_wide(row(self.connect_one, self.disconnect_one, 1, self.copy, self.again))
         stretched(self, (card,))
-        self.list.picked.connect(self._refresh)
         self.list.opened.connect(lambda _key: self._on_connect())
-        self.list.retry_wanted.connect(viewmodel.reload)
-        viewmodel.changed.connect(self._show)
         viewmodel.planned.connect(self._on_planned)
-        self._show()
+        self.show_list()
 
-    def look(self, is_looked_at: bool) -> None:
-        """The files are read when somebody looks."""
-        self._viewmodel.look(is_looked_at)
-
-    def is_settled(self) -> bool:
-        """Whether it waits for no answer."""
-        return not self._viewmodel.is_waiting
-
-    def _show(self) -> None:
-        self.list.show_state(self._viewmodel.state)
-        self._refresh()
-
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
+        """What can be done with a program depends on its configuration."""
         key = self.list.key
         self.connect_one.setEnabled(self._viewmodel.can_connect(key))
         self.disconnect_one.setEnabled(self._viewmodel.can_disconnect(key))

@@ -26,9 +26,6 @@ class SourcesPage(Page):
     """The sources on the left; a search over all of them, or one source in full, on the right."""
 
     page_id = "sources"
-    title = "Sources"
-    icon_name = "library"
-    shortcut = "Ctrl+0"
 
     def __init__(self, viewmodel: SourcesViewModel, theme: Theme) -> None:
         super().__init__()

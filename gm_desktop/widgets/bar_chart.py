@@ -6,19 +6,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCharts import QBarCategoryAxis, QBarSeries, QBarSet, QChart, QChartView, QValueAxis
-from PySide6.QtCore import QEvent, QMargins, Qt, Signal
-from PySide6.QtGui import QBrush, QColor, QFocusEvent, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPen
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QFontMetricsF, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
+from gm_desktop.formatting import number
 from gm_desktop.i18n import tr
 from gm_desktop.theme import Theme
 from gm_desktop.widgets.basics import text_label
 
 HEIGHT = 150
-_GAP = {True: 0.78, False: 0.88}  # share of its column that a bar fills: few bars, many bars
+_FILLED = {True: 0.78, False: 0.88}  # share of its column that a bar fills: few bars, many bars
 _FEW = 16
-_AXIS = 44
+_AXIS, _TOP, _RIGHT, _BOTTOM = 44, 12, 6, 8  # room around the bars; on the left the numbers stand
+_GAP = 8  # between a number and its line
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class ChartBar:
     hover: str
 
 
-class _Bars(QChartView):
+class _Bars(QWidget):
     """The chart itself. Each column of it answers to the mouse, however low its bar is."""
 
     chosen = Signal(int)
@@ -39,80 +40,76 @@ class _Bars(QChartView):
         self._theme = theme
         self.bars: tuple[ChartBar, ...] = ()
         self.current = -1
-        self._set = QBarSet("")
-        self._series = QBarSeries()
-        self._series.append(self._set)
-        self._x, self._y = QBarCategoryAxis(), QValueAxis()
-        self._build()
+        self._end = nice_end(0)
         self.setAccessibleName(name)
         self.setAccessibleDescription(tr("A bar chart: arrows go from bar to bar, Enter opens what is behind one."))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setRenderHint(QPainter.RenderHint.Antialiasing)
         self.setFixedHeight(HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        theme.changed.connect(self._tint)
-        self._tint()
+        theme.changed.connect(self.update)
 
-    def _build(self) -> None:
-        chart = QChart()
-        chart.setBackgroundVisible(False)
-        chart.legend().hide()
-        chart.setMargins(QMargins(0, 4, 0, 0))
-        chart.layout().setContentsMargins(0, 0, 0, 0)
-        chart.setBackgroundRoundness(0)
-        chart.addSeries(self._series)
-        chart.addAxis(self._x, Qt.AlignmentFlag.AlignBottom)
-        chart.addAxis(self._y, Qt.AlignmentFlag.AlignLeft)
-        self._series.attachAxis(self._x)
-        self._series.attachAxis(self._y)
-        self._x.setLabelsVisible(False)
-        self._x.setGridLineVisible(False)
-        self._x.setLineVisible(False)
-        self._y.setLabelFormat("%d")
-        self._y.setTickCount(3)
-        self._y.setLineVisible(False)
-        self.setChart(chart)
+    @property
+    def plot(self) -> QRectF:
+        """Where the bars stand: right of the numbers."""
+        widest = QFontMetricsF(self._theme.font("small")).horizontalAdvance(number(self._end))
+        return QRectF(self.rect()).adjusted(max(_AXIS, widest + _GAP), _TOP, -_RIGHT, -_BOTTOM)
 
     def show_bars(self, bars: Sequence[ChartBar]) -> None:
         """Shows other bars."""
         self.bars = tuple(bars)
+        self._end = nice_end(max((bar.count for bar in self.bars), default=0))
         self._set_current(min(self.current, len(self.bars) - 1))
-        self._set.remove(0, self._set.count())
-        self._set.append([float(bar.count) for bar in self.bars])
-        self._x.clear()
-        self._x.append([str(at) for at in range(len(self.bars))])
-        self._y.setRange(0, nice_end(max((bar.count for bar in self.bars), default=0)))
-        self._series.setBarWidth(_GAP[len(self.bars) <= _FEW])
-
-    def _tint(self) -> None:
-        color = self._theme.color
-        soft = _between(color("accent"), color("surface_raised"), 0.62)
-        self.setBackgroundBrush(Qt.BrushStyle.NoBrush)
-        self.viewport().setAutoFillBackground(False)
-        self.setStyleSheet("background: transparent;")
-        self._set.setColor(soft)
-        self._set.setSelectedColor(color("accent"))
-        self._set.setBorderColor(Qt.GlobalColor.transparent)
-        self._y.setGridLinePen(QPen(color("border")))
-        self._y.setLabelsFont(self._theme.font("small"))
-        self._y.setLabelsBrush(QBrush(color("text_muted")))
+        self.update()
 
     def _set_current(self, at: int) -> None:
         if at != self.current:
-            self._set.deselectAllBars()
             if at >= 0:
-                self._set.selectBar(at)
                 self.setAccessibleDescription(self.bars[at].hover)
             self.current = at
+            self.update()
 
     def _at(self, x: float) -> int:
         """The column under a place; -1 beside them."""
-        plot = self.chart().plotArea()
+        plot = self.plot
         if not self.bars or not plot.left() <= x < plot.right():
             return -1
         return int((x - plot.left()) / plot.width() * len(self.bars))
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """The axis, the bars, and the focus."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._paint_axis(painter)
+        self._paint_bars(painter)
+        if self.hasFocus():
+            painter.setPen(self._theme.color("focus"))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+
+    def _paint_axis(self, painter: QPainter) -> None:
+        """Three lines with their numbers: nothing, the middle, the end."""
+        plot = self.plot
+        painter.setFont(self._theme.font("small"))
+        beside = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        for part in range(3):
+            y = round(plot.bottom() - plot.height() * part / 2) + 0.5
+            painter.setPen(self._theme.color("border"))
+            painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y))
+            painter.setPen(self._theme.color("text_muted"))
+            place = QRectF(0, y - _TOP, plot.left() - _GAP, 2 * _TOP)
+            painter.drawText(place, beside, number(self._end * part // 2))
+
+    def _paint_bars(self, painter: QPainter) -> None:
+        plot, color = self.plot, self._theme.color
+        column = plot.width() / max(1, len(self.bars))
+        width = column * _FILLED[len(self.bars) <= _FEW]
+        soft = _between(color("accent"), color("surface_raised"), 0.62)
+        for at, bar in enumerate(self.bars):
+            height = plot.height() * bar.count / self._end
+            left = plot.left() + at * column + (column - width) / 2
+            place = QRectF(left, plot.bottom() - height, width, height)
+            painter.fillRect(place, color("accent") if at == self.current else soft)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """The column under the mouse lights up."""
@@ -131,14 +128,14 @@ class _Bars(QChartView):
         if not self.hasFocus():
             self._set_current(-1)
 
-    def viewportEvent(self, event: QEvent) -> bool:
+    def event(self, event: QEvent) -> bool:
         """The hover text of the column under the mouse."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             at = self._at(event.pos().x())
             if at >= 0:
                 QToolTip.showText(event.globalPos(), self.bars[at].hover, self)
             return True
-        return bool(super().viewportEvent(event))
+        return bool(super().event(event))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Arrows walk from bar to bar, Home and End go to the ends, Enter opens."""
@@ -158,9 +155,9 @@ class _Bars(QChartView):
             super().keyPressEvent(event)
 
     def _tell(self) -> None:
-        plot = self.chart().plotArea()
+        plot = self.plot
         x = plot.left() + (self.current + 0.5) * plot.width() / max(1, len(self.bars))
-        place = self.viewport().mapToGlobal(self.rect().topLeft())
+        place = self.mapToGlobal(self.rect().topLeft())
         place.setX(place.x() + int(x))
         QToolTip.showText(place, self.bars[self.current].hover, self)
 
@@ -169,19 +166,11 @@ class _Bars(QChartView):
         super().focusInEvent(event)
         if self.current < 0 and self.bars:
             self._set_current(len(self.bars) - 1)
-        self.viewport().update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         """Nothing is lit up any more."""
         super().focusOutEvent(event)
         self._set_current(-1)
-
-    def drawForeground(self, painter: QPainter, _rect: object) -> None:
-        """The focus is seen."""
-        if self.hasFocus():
-            painter.setPen(self._theme.color("focus"))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(self.sceneRect().adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
 
 
 class BarChart(QWidget):

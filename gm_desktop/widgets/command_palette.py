@@ -180,6 +180,15 @@ class CommandPalette(QFrame):
         self.raise_()
         self._line.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
+    def look_again(self) -> None:
+        """There is more to find now: an open palette lists it, and what is chosen stays chosen."""
+        if self.isVisible():
+            chosen = self._view.currentIndex().data()
+            self._on_text(self._line.text())
+            titles = self.titles()
+            if chosen in titles:
+                self._view.setCurrentIndex(self._model.index(titles.index(chosen), 0))
+
     def close_palette(self) -> None:
         """Hides it and gives the keyboard back."""
         self.hide()

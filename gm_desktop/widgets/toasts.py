@@ -1,4 +1,4 @@
-"""Toasts: short messages over the bottom of the window, with at most one button, gone after a while."""
+"""Toasts: short messages in the lower left of the window, with at most one button, gone after a while."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Toast(QFrame):
 
 
 class ToastStack(QWidget):
-    """Up to three toasts over the bottom centre of its parent, newest lowest."""
+    """Up to three toasts in the lower left of its parent, newest lowest: over no button that decides on a card."""
 
     def __init__(self, theme: Theme, parent: QWidget, *, bottom_px: int) -> None:
         super().__init__(parent)
@@ -118,7 +118,7 @@ class ToastStack(QWidget):
         toast = Toast(self._theme, text, level=level, action=action, lasting=lasting, parent=self)
         self._toasts.append(toast)
         toast.dismissed.connect(self._forget)
-        self._layout.addWidget(toast, 0, Qt.AlignmentFlag.AlignHCenter)
+        self._layout.addWidget(toast, 0, Qt.AlignmentFlag.AlignLeft)
         toast.show()
         self._place()
         return toast
@@ -156,7 +156,6 @@ class ToastStack(QWidget):
         parent = self._over
         self._layout.activate()
         size = self._layout.sizeHint().boundedTo(QSize(MAX_WIDTH + 48, parent.height()))
-        left = (parent.width() - size.width()) // 2
-        self.setGeometry(left, parent.height() - self._bottom_px - size.height(), size.width(), size.height())
+        self.setGeometry(0, parent.height() - self._bottom_px - size.height(), size.width(), size.height())
         self.show()
         self.raise_()

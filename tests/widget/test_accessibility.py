@@ -24,6 +24,7 @@ from pytestqt.qtbot import QtBot
 
 from gm_desktop.app import App
 from gm_desktop.page import Page
+from gm_desktop.pages import ENTRIES
 from gm_desktop.widgets.rail import RailButton
 from gm_engine import Memory, Message
 from tests.widget.conftest import open_scripted
@@ -60,7 +61,7 @@ def full_app(app: App, qtbot: QtBot, tmp_path: Path) -> App:
 def _pages(app: App) -> list[Page]:
     """Those that stand on the rail; another one shows there while there is something on it."""
     entries = {entry.text() for entry in app.window.rail.findChildren(RailButton) if entry.isVisible()}
-    return [page for page in app.window.pages.values() if page.title in entries]
+    return [app.window.pages[entry.page_id] for entry in ENTRIES if entry.title in entries]
 
 
 def _open(app: App, page: Page, qtbot: QtBot) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from gm_desktop.app import App
 from gm_desktop.help_pages import ORDER, find_help, load_help
+from gm_desktop.pages import ENTRIES
 from gm_desktop.palette import find
 from gm_desktop.views.help_window import HelpWindow
 from gm_engine import FactQuery, Memory
@@ -79,7 +80,7 @@ def test_the_help_is_found_by_its_words() -> None:
 
 
 def test_the_palette_finds_subjects_and_pages_come_first(open_app: App) -> None:
-    entries = {page.title: open_app.find_entries(page.title)[0].group for page in open_app.window.pages.values()}
+    entries = {page.title: open_app.find_entries(page.title)[0].group for page in ENTRIES}
     assert set(entries.values()) == {"Go"}
     assert any(each.group == "Help" for each in open_app.find_entries("troubleshooting"))
     assert find("privacy", open_app.help.entries())[0].title == "Help: Privacy"

@@ -149,10 +149,8 @@ def test_tiles_bars_and_rows_open_what_is_behind_them_by_mouse_and_keyboard(desk
     QTest.keyClick(view, Qt.Key.Key_Right)
     assert view.current == 1
     assert view.accessibleDescription() == "Weight 0.1 – 0.2: 0 facts"
-    plot = view.chart().plotArea()
-    QTest.mouseClick(
-        view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(int(plot.right()) - 3, int(plot.center().y()))
-    )
+    place = QPoint(int(view.plot.right()) - 3, int(view.plot.center().y()))
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=place)
     assert desk.opened[-1].facts == FactFilter(kind="content", weight=(0.9, None))
     QTest.keyClick(desk.page.agents.rows[0], Qt.Key.Key_Enter)
     assert desk.opened[-1].facts == FactFilter(agent_id="__shared__", kind="content")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, QObject
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QListView, QWidget
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.app import App
@@ -64,11 +65,12 @@ def test_the_others_follow_by_themselves_without_a_flash(
     assert early_app.window.page_id == "memory"
 
 
-def test_the_rail_says_of_a_page_what_the_page_says_of_itself(open_app: App) -> None:
-    said = [(page.page_id, page.title, page.icon_name, page.on_rail) for page in open_app.window.pages.values()]
-    assert said == [(each.page_id, each.title, each.icon_name, each.on_rail) for each in ENTRIES]
-    own_keys = {page.page_id: page.shortcut for page in open_app.window.pages.values() if page.shortcut}
-    assert own_keys.items() <= {each.page_id: each.shortcut for each in ENTRIES}.items()
+def test_every_entry_opens_the_page_that_it_names(open_app: App) -> None:
+    for entry in ENTRIES:
+        page = open_app.window.pages[entry.page_id]
+        assert page.page_id == entry.page_id
+        open_app.actions.run(f"page.{entry.page_id}")
+        assert open_app.window.windowTitle().startswith(f"{entry.title} – ")
 
 
 def test_a_page_that_is_not_there_yet_opens_with_its_actions_and_what_it_remembers(early_app: App) -> None:
@@ -92,6 +94,22 @@ def test_the_list_of_shortcuts_names_the_keys_of_every_page(early_app: App) -> N
     texts = {label.text() for label in shown.findChildren(QLabel)}
     shown.accept()
     assert {spec.title.rstrip("…") for spec in early_app.window.pages["vault"].action_specs() if spec.shortcut} <= texts
+
+
+def test_an_open_palette_takes_in_what_the_pages_bring_and_keeps_what_is_chosen(early_app: App, qtbot: QtBot) -> None:
+    palette = early_app.window.palette_popup
+    palette.open()
+    line = palette.findChild(QLineEdit)
+    assert line is not None
+    line.setText("graph")
+    assert list(early_app.window.built_pages) == ["memory"]
+    assert "Lay the graph out anew" not in palette.titles()
+    QTest.keyClick(line, Qt.Key.Key_Down)
+    chosen = palette.findChildren(QListView)[0].currentIndex().data()
+    with qtbot.waitSignal(early_app.building.finished):
+        early_app.building.start()
+    assert "Lay the graph out anew" in palette.titles()
+    assert palette.findChildren(QListView)[0].currentIndex().data() == chosen
 
 
 def test_actions_are_listed_in_the_order_of_the_pages_whichever_came_first(early_app: App) -> None:

@@ -266,6 +266,18 @@ def test_what_others_write_meanwhile_only_changes_what_differs_since(desk: Desk)
     assert "written meanwhile" not in desk.column(TEXT)
 
 
+def test_what_differs_since_is_worked_out_for_a_page_that_shows(desk: Desk) -> None:
+    then = desk.write(three)
+    desk.open(lambda: desk.model.open_before(then + 1))
+    desk.page.hide()
+    with desk.qtbot.waitSignal(desk.host.changed):
+        desk.write(lambda memory: memory.remember("ops", "written meanwhile"))
+    assert not desk.model.is_waiting
+    assert "added" not in desk.chips()
+    desk.page.show()
+    desk.qtbot.waitUntil(lambda: desk.chips().get("added") == "Added since  1")
+
+
 def test_before_the_last_changes_means_those_before_it_was_opened(desk: Desk) -> None:
     desk.write(three)
     desk.open(lambda: desk.model.open(BeforeLast(1)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 from pytestqt.qtbot import QtBot
 
@@ -181,6 +181,30 @@ def test_the_rail_counts_what_waits_and_always_accept_empties_it_in_one_step(des
     desk.wait_for(3)
     assert desk.texts("depot") == set()
     assert desk.ask(lambda memory: memory.clients.access("scout")) == "review"
+
+
+def test_what_is_said_after_a_decision_covers_no_button_of_the_next_card(desk: Desk) -> None:
+    desk.do(lambda memory: _hold(memory, "One", "Two"))
+    desk.wait_for(2)
+    desk.press(Qt.Key.Key_Right)
+    desk.wait_for(1)
+    toasts, card = desk.app.window.toasts, desk.review.inbox.card
+    desk.app.window.toasts.show_toast("long enough to be broken into lines " * 4, level="info")
+    assert toasts.isVisible()
+    for button in (card.accept, card.edit, card.reject, card.later, card.never):
+        assert button.isVisible()
+        at = QRect(button.mapTo(desk.app.window, QPoint()), button.size())
+        assert not at.intersects(QRect(toasts.mapTo(desk.app.window, QPoint()), toasts.size())), button.text()
+
+
+def test_the_rail_counts_nothing_once_the_store_is_closed(desk: Desk) -> None:
+    desk.do(lambda memory: _hold(memory, "One"))
+    desk.wait_for(1)
+    (button,) = [each for each in desk.app.window.rail.findChildren(RailButton) if each.text() == "Review"]
+    assert button.accessibleName() == "Review, 1 waits"
+    desk.app.flow.close()
+    desk.qtbot.waitUntil(lambda: not desk.app.host.is_open)
+    assert button.accessibleName() == "Review"
 
 
 def test_a_key_before_the_next_card_is_read_decides_nothing(desk: Desk) -> None:

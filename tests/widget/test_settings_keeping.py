@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from gm_desktop.app import App
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.notices import Notice, Notices
+from gm_desktop.tasks import Task
 from gm_desktop.theme import Theme
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.settings_keeping import KeepingSettings, purge_words
@@ -167,6 +168,27 @@ def test_a_schedule_whose_folder_is_gone_complains_once(
         section.look(True)
         settle(section, qtbot)
     assert len([notice for notice in told if notice.level in ("warning", "error")]) == 1
+
+
+def test_a_scheduled_backup_that_was_cancelled_is_not_begun_again_at_once(
+    section: KeepingSection, open_host: EngineHost, qtbot: QtBot
+) -> None:
+    begun: list[str] = []
+
+    def cancel(task: Task) -> None:
+        begun.append(task.title)
+        task.cancel()
+
+    open_host.tasks.started.connect(cancel)
+    section._viewmodel.set_schedule(24, 7)
+    qtbot.waitUntil(lambda: bool(begun))
+    settle(section, qtbot)
+    section.look(True)
+    settle(section, qtbot)
+    assert begun == ["Making the scheduled backup"]
+    section._viewmodel.set_schedule(24, 8)
+    qtbot.waitUntil(lambda: len(begun) == 2)
+    settle(section, qtbot)
 
 
 def test_backups_that_cannot_be_read_are_a_state_with_a_way_on(section: KeepingSection, qtbot: QtBot) -> None:

@@ -11,7 +11,7 @@ from typing import TypeVar
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester, QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.app import App
@@ -24,6 +24,7 @@ from gm_desktop.engine_choices import (
     config_of,
 )
 from gm_desktop.engine_host import EngineHost
+from gm_desktop.language import speak
 from gm_desktop.notices import Notice, Notices
 from gm_desktop.preferences import Preferences
 from gm_desktop.store_opener import StoreOpener
@@ -34,6 +35,7 @@ from gm_desktop.viewmodels.settings_dictionary import DictionarySettings, EntryD
 from gm_desktop.viewmodels.settings_models import ModelSettings, NotTried, Refused, Worked
 from gm_desktop.viewmodels.settings_store import RankingSettings
 from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading
+from gm_desktop.views.overview import OverviewPage
 from gm_desktop.views.search import SearchPage
 from gm_desktop.views.settings_dialogs import BlockDialog, EntryDialog
 from gm_desktop.views.settings_keeping import KeepingSection
@@ -581,3 +583,47 @@ def test_the_ranking_lab_and_the_doctor_are_one_click_away(open_app: App, qtbot:
     section_of(open_app, KeepingSection).examine.click()
     assert open_app.window.page_id == "overview"
     qtbot.waitUntil(open_app.window.pages["overview"].is_settled, timeout=15_000)
+
+
+def test_the_number_of_blocked_values_opens_their_list(open_app: App, qtbot: QtBot) -> None:
+    open_app.show_page("overview")
+    page = open_app.window.pages["overview"]
+    assert isinstance(page, OverviewPage)
+    qtbot.waitUntil(page.is_settled)
+    titles = [figure.title for figure in page._viewmodel.figures.figures] if page._viewmodel.figures else []
+    page.tiles[titles.index("Blocked values")].click()
+    assert open_app.window.page_id == "settings"
+    assert section_of(open_app, BlockedSection).isVisible()
+    qtbot.waitUntil(open_app.settings._page.is_settled)
+
+
+@pytest.mark.parametrize(
+    ("section_id", "title", "kind"),
+    [("blocked", "Block a value…", BlockDialog), ("dictionary", "Add a name…", EntryDialog)],
+)
+def test_a_list_is_added_to_from_the_palette_while_it_shows(
+    open_app: App, qtbot: QtBot, section_id: str, title: str, kind: type[QDialog]
+) -> None:
+    assert title not in [each.title for each in open_app.find_entries(title)]
+    open_app.actions.run(f"settings.{section_id}")
+    qtbot.waitUntil(open_app.settings._page.is_settled)
+    found = open_app.find_entries(title)[0]
+    assert found.title == title
+    found.run()
+    dialog = open_app.window.findChild(kind)
+    assert isinstance(dialog, QDialog)
+    assert dialog.isVisible()
+    dialog.reject()
+
+
+def test_kinds_of_names_are_called_in_the_language_that_is_spoken(
+    open_host: EngineHost, undo: UndoController, notices: Notices, qapp: QApplication
+) -> None:
+    model = DictionarySettings(open_host, undo, notices, open_host)
+    assert ("person", "Person") in model.kinds
+    assert ("place", "Place") in model.kinds
+    speak(qapp, "de")
+    try:
+        assert ("place", "Ort") in model.kinds
+    finally:
+        speak(qapp, "en")

@@ -216,8 +216,8 @@ def test_all_edits_but_conflicts_are_accepted_in_one_step_that_says_so(
 def test_the_inbox_says_what_fills_it(open_app: App, page: PublishPage, qtbot: QtBot) -> None:
     page.tabs.setCurrentWidget(page.inbox)
     qtbot.waitUntil(lambda: not open_app.vault.cards.is_waiting)
-    shown = [label.text() for label in page.inbox.findChildren(QLabel) if label.isVisible()]
-    assert any("Obsidian" in text for text in shown)
+    labels = page.inbox.findChildren(QLabel)
+    qtbot.waitUntil(lambda: any("Obsidian" in label.text() for label in labels if label.isVisible()))
 
 
 def test_a_rendered_note_is_never_active() -> None:
