@@ -207,15 +207,23 @@ class Window:
         self.until(lambda: self.page != "", "a page of an open store has the keyboard")
 
     def picture(self, name: str) -> QImage:
-        """The window that has the keyboard, as it looks now; kept as `name`.png."""
+        """The window that has the keyboard, as it looks now; kept as `name`.png.
+
+        For a moment there may be none: one that closes has it no longer, and the next one not yet.
+        """
         path = self.scratch / f"{name}.png"
+        self.until(lambda: self._is_taken(path), "a window has the keyboard and can be seen")
+        return QImage(str(path))
+
+    def _is_taken(self, path: Path) -> bool:
         assert self.camera.stdin is not None
         assert self.camera.stdout is not None
-        window = self._xdotool("getactivewindow")
-        self.camera.stdin.write(f"{window} {path}\n")
+        found = self._run("xdotool", "getactivewindow")
+        if found.returncode != 0:
+            return False
+        self.camera.stdin.write(f"{found.stdout.strip()} {path}\n")
         self.camera.stdin.flush()
-        assert self.camera.stdout.readline().strip() == "done"
-        return QImage(str(path))
+        return self.camera.stdout.readline().strip() == "done"
 
     def shows(self, role: str, left: int, right: int) -> bool:
         """Whether a colour of the theme can be seen between two columns of pixels."""

@@ -55,6 +55,7 @@ def test_a_person_reviews_a_duplicate_merges_entities_and_approves_a_checkpoint(
     window.write("Omar Haddad")
     window.press("Return")
     window.insist("m", until=lambda: "Merge" in window.title, what="it asks which other entity is meant")
+    window.press("ctrl+a")  # a second key that came late would stand before the name
     window.write("Tom Becker")
     window.press("Return")
     window.until(lambda: _labels(window) == before - {"Omar Haddad"}, "both are one")

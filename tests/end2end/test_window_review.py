@@ -40,8 +40,7 @@ def test_a_program_finds_exactly_what_a_person_accepted_of_its_writes(window: Wi
 
         window.go("Review")
         window.until(lambda: window.shows("accent", *ACCEPT), "the first write can be accepted")
-        window.press("Right")
-        window.until(lambda: window.texts() == {KEPT}, "the first write is in the store")
+        window.insist("Right", until=lambda: window.texts() == {KEPT}, what="the first write is in the store")
         window.insist("e", until=lambda: window.shows("focus", *EDITOR), what="the second write is edited")
         window.press("ctrl+a")
         window.write(REWORDED)
