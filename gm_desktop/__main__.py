@@ -52,6 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     app.window.first_painted.connect(quick_start.end)
     app.window.show()
     app.start(options.data_dir, read_only=options.read_only, demo=options.demo)
+    if options.file is not None:
+        app.flow.import_file(options.file)
     code = qt.exec()
     app.close()
     return code
@@ -59,6 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="graymatter-desktop", description="See and correct what AI agents remember.")
+    parser.add_argument("file", nargs="?", type=Path, help="a store, export, table or note to look into for an import")
     parser.add_argument("--data-dir", type=Path, help="the store to open (default: the last one, or GRAYMATTER_DIR)")
     parser.add_argument("--demo", action="store_true", help="open a store with made-up agents")
     parser.add_argument("--read-only", action="store_true", help="change nothing, not even counters")

@@ -139,7 +139,7 @@ class StoreFlow(QObject):
         self._ask_folder(tr("Choose a folder of notes"), self.import_file)
 
     def import_file(self, path: Path) -> None:
-        """Looks into `path` and offers to import it; without an open store, into the default one."""
+        """Looks into `path` and offers to import it; where no store is open or being opened, into the default one."""
         if not can_import(path):
             text = tr("{name} is not a store, and no export, table or note that can be imported.", name=path.name)
             self._notices.show(text, level="warning")
@@ -149,7 +149,8 @@ class StoreFlow(QObject):
             self._begin_import(path)
         else:
             self._import_after_open = path
-            self._host.open_store(default_data_dir())
+            if self._host.data_dir is None:
+                self._host.open_store(default_data_dir())
 
     def _on_opened(self) -> None:
         path, self._import_after_open = self._import_after_open, None

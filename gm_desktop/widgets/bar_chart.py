@@ -183,7 +183,7 @@ class BarChart(QWidget):
         self.view = _Bars(theme, name)
         self.first, self.last = text_label("", "small"), text_label("", "small")
         ends = QHBoxLayout()
-        ends.setContentsMargins(_AXIS - 10, 0, 6, 0)
+        ends.setContentsMargins(_AXIS, 0, _RIGHT, 0)
         ends.addWidget(self.first)
         ends.addStretch(1)
         ends.addWidget(self.last)

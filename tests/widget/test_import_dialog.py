@@ -161,6 +161,19 @@ def test_a_folder_dropped_onto_the_window_is_looked_into(open_app: App, qtbot: Q
     assert "store.import_folder" in {spec.id for spec in open_app.actions.specs()}
 
 
+def test_a_file_the_program_was_started_with_is_looked_into_once_the_store_is_open(
+    app: App, qtbot: QtBot, tmp_path: Path
+) -> None:
+    app.start(tmp_path / "store")
+    app.flow.import_file(SAMPLES / "mem0.json")
+    qtbot.waitUntil(lambda: app.window.findChild(ImportDialog) is not None)
+    dialog = app.window.findChild(ImportDialog)
+    assert isinstance(dialog, ImportDialog)
+    qtbot.waitUntil(lambda: {"Ready to import", "Memories of mem0"} <= words(dialog))
+    assert app.host.data_dir == tmp_path / "store"
+    dialog.reject()
+
+
 @pytest.mark.parametrize(
     ("name", "expected"), [("a.jsonl", True), ("CLAUDE.md", True), ("a.CSV", True), ("cat.png", False), (".", True)]
 )
