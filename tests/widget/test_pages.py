@@ -101,14 +101,14 @@ def test_an_open_palette_takes_in_what_the_pages_bring_and_keeps_what_is_chosen(
     palette.open()
     line = palette.findChild(QLineEdit)
     assert line is not None
-    line.setText("graph")
+    line.setText("bl")
     assert list(early_app.window.built_pages) == ["memory"]
-    assert "Lay the graph out anew" not in palette.titles()
+    assert "Settings: Blocked values" not in palette.titles()
     QTest.keyClick(line, Qt.Key.Key_Down)
     chosen = palette.findChildren(QListView)[0].currentIndex().data()
     with qtbot.waitSignal(early_app.building.finished):
         early_app.building.start()
-    assert "Lay the graph out anew" in palette.titles()
+    assert "Settings: Blocked values" in palette.titles()
     assert palette.findChildren(QListView)[0].currentIndex().data() == chosen
 
 
