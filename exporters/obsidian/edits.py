@@ -16,7 +16,7 @@ from exporters.obsidian.text import take_quotation
 from gm_engine import CONFIDENCE_LABELS, Fact
 
 EditKind = Literal["text", "properties", "deleted", "new", "link"]
-_ARROWS = re.compile(r"^[\s>*-]+|[\s→←:·,-]+$|^[\s→←:·,-]+")
+_ARROWS = re.compile(r"^[\s>*→←:·,-]+|[\s→←:·,-]+$")
 _LINKS = re.compile(r"!?\[\[[^\[\]\n]+\]\]")
 _MAX_RELATION = 80
 
@@ -160,8 +160,7 @@ def note_edits(
     if wrong:
         problems.append(Problem(note, wrong))
     if (pinned is not None or label is not None) and not fact.is_superseded:
-        clash = base is None or (pinned is not None and base.pinned != fact.pinned)
-        clash = clash or (label is not None and base is not None and base.confidence != shown_confidence)
+        clash = base is None or (label is not None and base.confidence != shown_confidence)
         if edits:
             edits[0] = replace(edits[0], pinned=pinned, confidence=label, is_conflict=edits[0].is_conflict or clash)
         else:
