@@ -1,7 +1,8 @@
-"""The help that is shipped: one Markdown file per subject in resources/help."""
+"""The help that is shipped: one Markdown file per subject in resources/help, and in a folder per translation."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,7 @@ ORDER = (
     "mcp",
     "backup",
     "privacy",
+    "licences",
     "trouble",
     "commands",
 )
@@ -49,9 +51,9 @@ class HelpPage:
         return " ".join(line.removeprefix("## ") for line in self.text.splitlines() if line.startswith("## "))
 
 
-def load_help() -> tuple[HelpPage, ...]:
-    """Every subject in reading order. Raises `OSError` for a file that is missing."""
-    return tuple(_load(subject) for subject in ORDER)
+def load_help(language: str = "en") -> tuple[HelpPage, ...]:
+    """Every subject in reading order, in English where `language` lacks it. Raises `OSError` for a missing file."""
+    return tuple(_load(subject, language) for subject in ORDER)
 
 
 def subject_of(page_id: str | None) -> str:
@@ -61,7 +63,7 @@ def subject_of(page_id: str | None) -> str:
 
 def find_help(pages: Sequence[HelpPage], query: str) -> tuple[HelpPage, ...]:
     """The subjects that speak of `query`, titles first; all of them for a blank query."""
-    wanted = query.strip().casefold()
+    wanted = _folded(query.strip())
     if not wanted:
         return tuple(pages)
     scored = [(_likeness(page, wanted), page) for page in pages]
@@ -69,17 +71,24 @@ def find_help(pages: Sequence[HelpPage], query: str) -> tuple[HelpPage, ...]:
     return tuple(page for _, page in found)
 
 
-def _load(subject: str) -> HelpPage:
-    text = resource("help", f"{subject}.md").read_text(encoding="utf-8")
+def _load(subject: str, language: str) -> HelpPage:
+    translated = resource("help", language, f"{subject}.md")
+    path = translated if translated.is_file() else resource("help", f"{subject}.md")
+    text = path.read_text(encoding="utf-8")
     heading, _, body = text.partition("\n")
     return HelpPage(subject, heading.removeprefix("# ").strip(), body.strip())
 
 
 def _likeness(page: HelpPage, wanted: str) -> float:
     """How well a page fits, 0 to 200; a hit in the title counts twice, a word that stands in the text is a hit."""
-    title = fuzz.partial_ratio(wanted, page.title.casefold())
+    title = fuzz.partial_ratio(wanted, _folded(page.title))
     if title >= _LEAST_LIKENESS:
         return title + 100
     words = wanted.split()
-    text = page.text.casefold()
+    text = _folded(page.text)
     return 100.0 * sum(word in text for word in words) / len(words)
+
+
+def _folded(text: str) -> str:
+    """`text` as it is compared: without case and accents, which many people do not type."""
+    return "".join(sign for sign in unicodedata.normalize("NFD", text.casefold()) if not unicodedata.combining(sign))

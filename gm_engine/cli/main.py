@@ -30,7 +30,7 @@ from gm_engine.version import SCHEMA_VERSION, __version__
 _COLLECT_EVERY = 50_000  # objects; importing the libraries makes many and leaves no garbage: a tenth of a short run
 CHILD_FLAG = "--graymatter-child"  # gm_engine.vectors.child.FLAG, without loading what lies around it
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_CONFLICT, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
-_SHOWN_PACKAGES = {"chromadb": "chromadb", "qt": "PySide6", "mcp": "mcp"}
+_SHOWN_PACKAGES = {"chromadb": "chromadb", "qt": "PySide6_Essentials", "mcp": "mcp"}
 _HELP = """See, search, correct and publish what AI agents remember.
 
 TARGET is a fact's id or its exact text. Exit codes: 0 done, 1 error, 2 usage, 3 not found, 4 conflict, 130 interrupted.
