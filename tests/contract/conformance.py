@@ -11,7 +11,7 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +30,15 @@ def cases(names: Sequence[str] = ()) -> list[Path]:
     return [path for path in found if not names or path.name in names]
 
 
-def replay(case: Path, folder: Path) -> list[str]:
-    """The masked responses of the process to a case's requests, as the lines of its `response.jsonl`.
+def process(extra: Mapping[str, str]) -> RawCore:
+    """The adapter as a core starts it, with more in its environment."""
+    return RawCore(command("recall-adapter"), env=environment({"GRAYMATTER_EMBEDDING_MODE": "keyword-only", **extra}))
 
-    `folder` is empty; store and workdir of the case are made in it.
+
+def replay(case: Path, folder: Path, start: Callable[[Mapping[str, str]], RawCore] = process) -> list[str]:
+    """The masked responses of the adapter to a case's requests, as the lines of its `response.jsonl`.
+
+    `folder` is empty; store and workdir of the case are made in it. `start` gets what the case adds to the environment.
     """
     manifest = json.loads((case / "manifest.json").read_text(encoding="utf-8"))
     store, workdir = folder / "fixture", folder / "workdir"
@@ -42,8 +47,7 @@ def replay(case: Path, folder: Path) -> list[str]:
     if story.exists():
         build_story(story, store)
     places = {"${FIXTURE}": str(store), "${WORKDIR}": str(workdir)}
-    env = environment({"GRAYMATTER_EMBEDDING_MODE": "keyword-only", **manifest.get("environment", {})})
-    with RawCore(command("recall-adapter"), env=env) as core:
+    with start(manifest.get("environment", {})) as core:
         frames = [*_lockstep(core, case, places)]
     assert not [*workdir.iterdir()], "nothing is to be kept by this adapter"
     lines = [json.dumps(masked(frame, manifest["volatile"]), ensure_ascii=False) for frame in frames]
@@ -111,11 +115,11 @@ def record(case: Path) -> None:
     path.write_text(f"{json.dumps(manifest, indent=2)}\n", encoding="utf-8")
 
 
-def verify(case: Path, folder: Path) -> list[str]:
+def verify(case: Path, folder: Path, start: Callable[[Mapping[str, str]], RawCore] = process) -> list[str]:
     """What differs from the recorded transcript, in lines to print; nothing when it conforms."""
     manifest = json.loads((case / "manifest.json").read_text(encoding="utf-8"))
     wanted = (case / "response.jsonl").read_text(encoding="utf-8").splitlines()
-    got = replay(case, folder)
+    got = replay(case, folder, start)
     differences = [
         f"response {number}:\n  recorded {old}\n  got      {new}"
         for number, (old, new) in enumerate(zip(wanted, got, strict=False), 1)

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from queue import Empty, Queue
-from typing import Any
+from typing import Any, Self
 
 FOREVER = "2099-12-31T23:59:59Z"
 TIMEOUT_S = 30.0
@@ -33,7 +33,7 @@ class RawCore:
         for thread in self._threads:
             thread.start()
 
-    def __enter__(self) -> RawCore:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
