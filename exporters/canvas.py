@@ -60,9 +60,11 @@ def _load(present: bytes | None) -> dict[str, list[dict[str, Any]]]:
         found = json.loads(present) if present else {}
     except (ValueError, RecursionError):
         found = {}
-    if not isinstance(found, dict):
-        found = {}
-    return {key: [item for item in found.get(key) or () if isinstance(item, dict)] for key in ("nodes", "edges")}
+    lists = {key: found.get(key) if isinstance(found, dict) else None for key in ("nodes", "edges")}
+    return {
+        key: [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+        for key, items in lists.items()
+    }
 
 
 def _is_foreign(item: Mapping[str, Any]) -> bool:

@@ -50,11 +50,6 @@ class Contents:
     checkpoints: tuple[CheckpointSummary, ...]
     saved: Mapping[str, Checkpoint]
 
-    def newest_first(self, ids: Iterable[str]) -> tuple[str, ...]:
-        """`ids` of known facts ordered by creation, newest first, then by id."""
-        known = (self.facts[fact_id] for fact_id in ids if fact_id in self.facts)
-        return tuple(fact.id for fact in sorted(known, key=lambda fact: (-fact.created_ns, fact.id)))
-
 
 def read_contents(memory: Memory, *, progress: Progress, cancel: CancelToken) -> Contents:
     """Reads the whole store through the door. Raises `Cancelled`."""

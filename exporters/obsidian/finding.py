@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from exporters.obsidian.compare import Present
-from exporters.obsidian.folder import Folder, Scan, notes_elsewhere
+from exporters.obsidian.folder import Folder, Scan, first_bytes, notes_elsewhere
 from exporters.obsidian.manifest import Manifest, Stamp
 from exporters.obsidian.names import NOTE_SUFFIX, path_key
 from exporters.obsidian.note_file import HEAD_BYTES, note_id
@@ -72,7 +71,7 @@ def _find_moved_out(folder: Folder, manifest: Manifest, notes: dict[str, Present
     missing = {key for key in manifest.notes if key not in notes}
     for key in sorted(missing):
         path = manifest.notes[key].path
-        if path.startswith("/") and note_id(_head(folder.vault / path[1:])) == key:
+        if path.startswith("/") and note_id(first_bytes(folder.vault / path[1:])) == key:
             notes[key] = Present(path, None)
             missing.discard(key)
     if not missing:
@@ -83,11 +82,3 @@ def _find_moved_out(folder: Folder, manifest: Manifest, notes: dict[str, Present
         found = note_id(head)
         if found in missing and found not in notes:
             notes[found] = Present(f"/{path}", None)
-
-
-def _head(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(HEAD_BYTES)
-    except OSError:
-        return b""

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from exporters.obsidian.manifest import FOLDER, Stamp
 from exporters.obsidian.names import NOTE_SUFFIX, file_name, path_key
-from exporters.obsidian.note_file import content_hash
+from exporters.obsidian.note_file import HEAD_BYTES, content_hash
 from gm_engine import DiskFull, PublishRefused
 
 if sys.platform != "win32":
@@ -59,7 +59,7 @@ class Folder:
     def scan(self) -> Scan:
         """Every file in the folder; hidden ones are left out.
 
-        Raises `PublishRefused` for a vault inside the folder and for links that leave it.
+        Raises `PublishRefused` for a vault inside the folder, for links that leave it and for what may not be read.
         """
         files: dict[str, Stamp] = {}
         directories: set[str] = set()
@@ -68,7 +68,11 @@ class Folder:
         pending = [""]
         while pending:
             directory = pending.pop()
-            for entry in _entries(self.root / directory):
+            try:
+                entries = _entries(self.root / directory)
+            except OSError as error:
+                raise _unreadable(f"{self.name}/{directory}", error) from error
+            for entry in entries:
                 path = f"{directory}/{entry.name}" if directory else entry.name
                 if entry.is_symlink():
                     self._check_link(path)
@@ -92,12 +96,14 @@ class Folder:
             raise PublishRefused(f"{self.name}/{path} is a link that leads out of the folder.", path=path)
 
     def read(self, path: str, size: int = -1) -> bytes | None:
-        """The content of a file, or its first `size` bytes; None when it is missing."""
+        """The content of a file, or its first `size` bytes; None when it is missing. Raises `PublishRefused`."""
         try:
             with (self.root / path).open("rb") as file:
                 return file.read(size)
         except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as error:
+            raise _unreadable(f"{self.name}/{path}", error) from error
 
     def stamp(self, path: str) -> Stamp | None:
         """The present stamp of a file; None when it is missing."""
@@ -183,14 +189,13 @@ class Folder:
         return target
 
     def sync(self) -> None:
-        """Brings everything written so far to the disk."""
+        """Brings everything written so far to the disk. Raises `DiskFull`."""
         if len(self._written) > _SYNC_ALL_ABOVE and sys.platform != "win32":
             os.sync()
         else:
-            for path in self._written:
-                _sync(path)
-            for directory in {path.parent for path in self._written}:
-                _sync(directory)
+            with _clear_errors(self.name):
+                for path in (*self._written, *{path.parent for path in self._written}):
+                    _sync(path)
         self._written.clear()
 
 
@@ -281,20 +286,35 @@ def is_locked(folder: Folder) -> bool:
 
 
 def notes_elsewhere(folder: Folder) -> Iterator[tuple[str, bytes]]:
-    """Notes of the vault outside the folder, as (path from the vault's root, first bytes)."""
+    """Notes of the vault outside the folder, as (path from the vault's root, first bytes).
+
+    What may not be read is passed over: the root of a disk holds such folders.
+    """
     own = path_key(folder.name)
     pending = [""]
     while pending:
         directory = pending.pop()
-        for entry in _entries(folder.vault / directory):
+        try:
+            entries = _entries(folder.vault / directory)
+        except OSError:
+            continue
+        for entry in entries:
             path = f"{directory}/{entry.name}" if directory else entry.name
             if entry.name.startswith(".") or entry.is_symlink() or path_key(path) == own:
                 continue
             if entry.is_dir(follow_symlinks=False):
                 pending.append(path)
             elif path_key(path).endswith(NOTE_SUFFIX):
-                with Path(entry.path).open("rb") as file:
-                    yield path, file.read(32_768)
+                yield path, first_bytes(Path(entry.path))
+
+
+def first_bytes(path: Path) -> bytes:
+    """The start of a note outside the folder; empty when it is gone or may not be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(HEAD_BYTES)
+    except OSError:
+        return b""
 
 
 def _entries(directory: Path) -> list[os.DirEntry[str]]:
@@ -338,6 +358,10 @@ def _sync(path: Path) -> None:
             raise
     finally:
         os.close(handle)
+
+
+def _unreadable(path: str, error: OSError) -> PublishRefused:
+    return PublishRefused(f"{path} cannot be read: {error.strerror or error}.", path=path)
 
 
 @contextmanager

@@ -69,7 +69,10 @@ class Writer:
                 return None
             if reason:
                 step = replace(step, status="conflict", data=None, reason=reason)
-                self._keep(step, path=there.path if there is not None else place.path, wanted=None)
+                if there is None:  # it was never there: the next publish writes it, nobody deleted it
+                    self._manifest.notes.pop(step.note.key, None)
+                else:
+                    self._keep(step, path=there.path, wanted=None)
                 return step
         if step.is_moved and there is not None:
             folder.rename(there.path, place.path)
@@ -104,8 +107,8 @@ class Writer:
 
     def path_of(self, key: str) -> str:
         """Where a note is now, as in `Entry`."""
-        entry = self._manifest.notes.get(key)
-        return self.plan.found.notes[key].path if entry is None else entry.path
+        known = self._manifest.notes.get(key) or self.plan.found.notes.get(key) or self.plan.layout.places[key]
+        return known.path
 
     def paths(self) -> set[str]:
         """What lies in the folder after the steps, as far as is known without another look."""
