@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations, islice, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gm_engine.consolidation.comparison import frame
-from gm_engine.consolidation.neighbours import close_pairs
+from gm_engine.consolidation.neighbours import close_pairs, distinct
 from gm_engine.consolidation.steps import Steps
 from gm_engine.consolidation.wording import Kind, Token, tokens
 
@@ -28,6 +28,7 @@ _BUCKET = 24
 _WINDOW = 3
 _CHUNK = 400
 _FRAMES_AT_ONCE = 4_000
+_PAIRS_AT_ONCE = 20_000
 _SHORT_TEXT = 5
 
 
@@ -85,21 +86,20 @@ def find_candidates(
     With `fresh`, only pairs with at least one fresh text.
     """
     count = len(readings)
-    codes: list[NDArray[np.int64]] = []
     series, series_count, framed = yield from _framed_pairs(readings)
-    codes.append(_codes(framed, count))
-    rare = yield from _rare_word_pairs(readings, fresh)
-    codes.append(_codes(rare, count))
+    codes = [_codes(framed, count)]
+    codes += yield from _rare_word_pairs(readings, fresh)
     if vectors is not None:
         left, right = yield from close_pairs(vectors, floor=VECTOR_FLOOR, fresh=fresh)
         codes.append(left * count + right)
+    unique = yield from distinct(codes)
     yield count, count, "comparing wordings"
-    unique = np.unique(np.concatenate(codes)) if count else np.empty(0, np.int64)
     left, right = unique // max(count, 1), unique % max(count, 1)
-    hard = np.array([reading.hard for reading in readings], np.int64)
-    keep = hard[left] == hard[right] if count else np.empty(0, np.bool_)
-    if fresh is not None and count:
+    hard = np.fromiter((reading.hard for reading in readings), np.int64, count)
+    keep = hard[left] == hard[right]
+    if fresh is not None:
         keep &= fresh[left] | fresh[right]
+    yield count, count, "comparing wordings"
     return Candidates(left[keep], right[keep], series, series_count)
 
 
@@ -142,8 +142,8 @@ def _bounded(members: Sequence[int]) -> Iterable[tuple[int, int]]:
     return near + [(members[0], other) for other in members[1:]]
 
 
-def _rare_word_pairs(readings: Sequence[Reading], fresh: NDArray[np.bool_] | None) -> Steps[list[tuple[int, int]]]:
-    """Pairs that share two rare words, or one where a text is short."""
+def _rare_word_pairs(readings: Sequence[Reading], fresh: NDArray[np.bool_] | None) -> Steps[list[NDArray[np.int64]]]:
+    """Codes of the pairs that share two rare words, or one where a text is short."""
     words: list[frozenset[str]] = []
     frequency: Counter[str] = Counter()
     for n, reading in enumerate(readings):
@@ -152,8 +152,8 @@ def _rare_word_pairs(readings: Sequence[Reading], fresh: NDArray[np.bool_] | Non
         if n % _CHUNK == 0:
             yield n, len(readings), "comparing wordings"
     holders: dict[str, list[int]] = defaultdict(list)
-    for n, found in enumerate(words):
-        rare = sorted((frequency[word], word) for word in found if 2 <= frequency[word] <= _RARE_UNTIL)
+    for n, own in enumerate(words):
+        rare = sorted((frequency[word], word) for word in own if 2 <= frequency[word] <= _RARE_UNTIL)
         for _, word in rare[:_RARE_WORDS]:
             holders[word].append(n)
         if n % _CHUNK == 0:
@@ -166,11 +166,15 @@ def _rare_word_pairs(readings: Sequence[Reading], fresh: NDArray[np.bool_] | Non
             shared.update(pair for pair in combinations(members, 2) if fresh[pair[0]] or fresh[pair[1]])
         if done % _CHUNK == 0:
             yield done, len(holders), "comparing wordings"
-    return [
-        pair
-        for pair, times in shared.items()
-        if times >= 2 or min(len(words[pair[0]]), len(words[pair[1]])) <= _SHORT_TEXT
-    ]
+    found: list[NDArray[np.int64]] = []
+    counted = iter(shared.items())
+    while some := tuple(islice(counted, _PAIRS_AT_ONCE)):
+        chosen = (
+            pair for pair, times in some if times >= 2 or min(len(words[pair[0]]), len(words[pair[1]])) <= _SHORT_TEXT
+        )
+        found.append(_codes(chosen, len(readings)))
+        yield len(found) * _PAIRS_AT_ONCE, len(shared), "comparing wordings"
+    return found
 
 
 def _words(found: Sequence[Token]) -> frozenset[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gm_engine.config import Config, check_kinds
-from gm_engine.consolidation.cycle import Cycle, Plan, Summarise
+from gm_engine.consolidation.cycle import Cycle
+from gm_engine.consolidation.plan import Plan, Summarise
 from gm_engine.consolidation.steps import Steps, run
 from gm_engine.errors import LanguageModelFailed
 from gm_engine.hooks import tell

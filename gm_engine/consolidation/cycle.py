@@ -10,9 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy import Connection
 
 from gm_engine.consolidation.apply import carry_out
 from gm_engine.consolidation.candidates import find_candidates, read_texts
@@ -20,17 +22,28 @@ from gm_engine.consolidation.decay import faded, fading
 from gm_engine.consolidation.dismissals import Dismissals, summary_key
 from gm_engine.consolidation.duplicates import compare_pairs, exact_groups, exact_proposals, star_proposals
 from gm_engine.consolidation.losses import lost_and_invented
+from gm_engine.consolidation.plan import Plan, as_it_would_be, sorted_out, weakest_half
 from gm_engine.consolidation.reports import report_detail
 from gm_engine.consolidation.steps import Steps
 from gm_engine.errors import BlockedValue, FactChanged, InvalidInput, LanguageModelFailed, ProposalDecided
+from gm_engine.garbage import without_collecting
 from gm_engine.language.model import known_only
-from gm_engine.proposals import CycleReport, NewProposal, Proposal, ProposalKind, SummaryDraft
+from gm_engine.proposals import CycleReport, NewProposal, Proposal, ProposalKind
 from gm_engine.records import Origin
 from gm_engine.store import consolidation as rows
 from gm_engine.store.consolidation import LiveFact, Retention
 from gm_engine.store.database import Ledger
 from gm_engine.store.facts import load_versions
-from gm_engine.store.proposals import WAITING, dismissed, insert_proposals, list_proposals, required, set_state
+from gm_engine.store.proposals import (
+    WAITING,
+    dismissed,
+    insert_proposals,
+    list_proposals,
+    load_proposals,
+    required,
+    set_state,
+    waiting_keys,
+)
 from gm_engine.store.settings import load_settings
 from gm_engine.store.transaction import Transaction
 from gm_engine.vectors.table import VectorTable
@@ -40,24 +53,8 @@ HELD_BACK_SHARE = 0.5
 
 _CHUNK = 500
 _PAGE = 2000
-_SUMMARY_CHARS = 24_000
-_SUMMARY_FACTS = 100
-Summarise = Callable[[dict[str, str]], SummaryDraft]
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What one cycle may do. `summarise` asks the language model, None where none is configured."""
-
-    agent_id: str
-    threshold: int
-    half_life_h: float
-    dry_run: bool = False
-    automatic: bool = False
-    apply: tuple[ProposalKind, ...] = ()
-    prune: bool = True
-    summarise: Summarise | None = None
-    group_id: str | None = None
+_PROPOSALS = 100
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,24 +80,26 @@ class Cycle:
     def steps(self) -> Steps[CycleReport]:
         """Runs the cycle. Raises what the ledger raises; a failing language model is an error in the report."""
         plan = self._plan
-        weights = yield from self._retentions()
-        decayed_count = yield from self._decay(weights)
-        seq = self._ledger.last_seq()
-        with self._ledger.read() as connection:
-            since = rows.consolidated_seq(connection, plan.agent_id) if plan.automatic else 0
-            decisions = Dismissals(dismissed(connection, plan.agent_id))
-        facts = yield from self._facts()
-        yield from self._refresh_vectors()
-        gone = self._faded(weights, decisions)
-        yield 0, len(facts), "reading texts"
-        leaving = frozenset(gone.leaving)
-        staying = [fact for fact in facts if fact.id not in leaving]
-        found, series = yield from self._find(staying, decisions, since)
+        with without_collecting():  # what is made here lives until the end and goes at once: there is no garbage in it
+            weights = yield from self._retentions()
+            decayed_count = yield from self._decay(weights)
+            seq = self._ledger.last_seq()
+            with self._ledger.read() as connection:
+                since = rows.consolidated_seq(connection, plan.agent_id) if plan.automatic else 0
+                decisions = Dismissals(dismissed(connection, plan.agent_id))
+            facts = yield from self._facts()
+            yield from self._refresh_vectors()
+            gone = yield from self._faded(weights, decisions)
+            leaving = frozenset(gone.leaving)
+            staying = [fact for fact in facts if fact.id not in leaving]
+            yield 0, len(facts), "reading texts"
+            found, series = yield from self._find(staying, decisions, since)
         yield 0, None, "comparing facts"
         found += self._summary(staying, decisions)
-        found += self._prune_proposal(gone.held_back)
         yield 0, None, "comparing facts"
-        new, known, changed = self._sort_out(found, partly=since > 0)
+        found += yield from self._prune_proposal(gone.held_back)
+        waiting = yield from self._waiting("comparing facts")
+        new, known, changed = sorted_out(found, waiting, plan, partly=since > 0)
         report = CycleReport(
             agent_id=plan.agent_id,
             at_ns=self._now_ns,
@@ -114,18 +113,18 @@ class Cycle:
             series=series,
         )
         if plan.dry_run:
-            shown = tuple(_as_it_would_be(proposal, self._now_ns) for proposal in new)
+            shown = tuple(as_it_would_be(proposal, self._now_ns) for proposal in new)
             return replace(report, proposals=shown, pruned=len(gone.leaving), errors=tuple(self._errors))
         yield 0, None, "writing proposals"
-        proposals = self._propose(new, changed)
+        proposals = yield from self._propose(new, changed)
         report = yield from self._apply(report)
         report = yield from self._prune(report, gone.leaving)
-        return self._finish(replace(report, errors=tuple(self._errors)), proposals, seq)
+        return (yield from self._finish(replace(report, errors=tuple(self._errors)), proposals, seq))
 
     # --- decay and pruning -----------------------------------------------------------------------------------------
 
     def _decay(self, weights: Sequence[Retention]) -> Steps[int]:
-        lowered = fading(weights, self._now_ns, half_life_h=self._plan.half_life_h)
+        lowered = yield from fading(weights, self._now_ns, half_life_h=self._plan.half_life_h)
         if not self._plan.dry_run:
             for start in range(0, len(lowered), 4 * _CHUNK):
                 with self._ledger.bookkeep() as connection:
@@ -161,11 +160,10 @@ class Cycle:
                 more = self._vectors.refresh(connection, partly=True)
             yield 0, None, "reading vectors"
 
-    def _faded(self, facts: Sequence[Retention], decisions: Dismissals) -> Faded:
+    def _faded(self, facts: Sequence[Retention], decisions: Dismissals) -> Steps[Faded]:
         """All of it is held back where pruning is not allowed, or would take most of what lives in the namespace."""
-        gone = faded(facts, self._now_ns, half_life_h=self._plan.half_life_h)
-        with self._ledger.read() as connection:
-            keys = rows.text_keys(connection, [fact.id for fact in gone])
+        gone = yield from faded(facts, self._now_ns, half_life_h=self._plan.half_life_h)
+        keys = yield from self._of_many([fact.id for fact in gone], rows.text_keys, "fading")
         gone = [fact for fact in gone if not decisions.keeps(fact.id, keys.get(fact.id, ""))]
         ids = tuple(fact.id for fact in gone)
         living = sum(fact.is_live and not fact.is_alias for fact in facts)
@@ -173,13 +171,12 @@ class Cycle:
             return Faded(ids, ())
         return Faded((), ids)
 
-    def _prune_proposal(self, held_back: Sequence[str]) -> list[NewProposal]:
+    def _prune_proposal(self, held_back: Sequence[str]) -> Steps[list[NewProposal]]:
         if not held_back:
             return []
-        with self._ledger.read() as connection:
-            versions = load_versions(connection, held_back)
-            keys = rows.text_keys(connection, held_back)
-        ids = tuple(fact_id for fact_id in held_back if fact_id in versions)
+        versions = yield from self._of_many(held_back, load_versions, "comparing facts")
+        keys = yield from self._of_many(held_back, rows.text_keys, "comparing facts")
+        ids = tuple(fact_id for fact_id in held_back if fact_id in versions and fact_id in keys)
         return [
             NewProposal(
                 kind="prune",
@@ -207,9 +204,8 @@ class Cycle:
         self, facts: Sequence[LiveFact], decisions: Dismissals, since: int
     ) -> Steps[tuple[list[NewProposal], int]]:
         agent_id = self._plan.agent_id
-        groups = exact_groups(facts)
-        yield 0, len(facts), "reading texts"
-        found = exact_proposals(facts, groups, agent_id=agent_id, dismissed=decisions)
+        groups = yield from exact_groups(facts)
+        found = yield from exact_proposals(facts, groups, agent_id=agent_id, dismissed=decisions)
         firsts = [facts[members[0]] for members in groups]
         yield 0, len(firsts), "reading texts"
         readings = yield from read_texts([fact.text for fact in firsts])
@@ -221,7 +217,7 @@ class Cycle:
         kinds: tuple[tuple[ProposalKind, str], ...] = (("near_duplicate", "near"), ("contradiction", "contradiction"))
         for kind, verdict in kinds:
             of_kind = [pair for pair in pairs if pair.comparison.verdict == verdict]
-            found += star_proposals(kind, firsts, of_kind, agent_id=agent_id, dismissed=decisions)
+            found += yield from star_proposals(kind, firsts, of_kind, agent_id=agent_id, dismissed=decisions)
             yield len(pairs), len(pairs), "comparing facts"
         return found, candidates.series_count
 
@@ -281,48 +277,52 @@ class Cycle:
 
     def _summary_waits(self) -> bool:
         """Whether a summary is in the inbox already: the model is not asked again before it is decided on."""
-        return any(not old.stale for old in self._waiting() if old.kind == "summary")
-
-    def _waiting(self) -> tuple[Proposal, ...]:
         with self._ledger.read() as connection:
-            return list_proposals(connection, states=WAITING, source="consolidation", agent_id=self._plan.agent_id)
-
-    def _sort_out(
-        self, found: Sequence[NewProposal], *, partly: bool
-    ) -> tuple[list[NewProposal], int, list[tuple[Proposal, bool]]]:
-        """What is new, how many wait already, and the waiting ones to change: (proposal, whether it comes back)."""
-        waiting = self._waiting()
-        by_key = {(proposal.kind, proposal.same_key): proposal for proposal in waiting}
-        new, seen = [], set()
-        changed: list[tuple[Proposal, bool]] = []
-        for proposal in found:
-            old = by_key.get((proposal.kind, proposal.same_key))
-            if old is None or old.stale:
-                new.append(proposal)
-                continue
-            seen.add(old.id)
-            if old.state == "later" and not self._plan.automatic:
-                changed.append((old, True))
-        for old in waiting:
-            outdated = old.kind != "summary" and not partly and old.id not in seen
-            if old.stale or outdated:
-                changed.append((old, False))
-        return new, len(seen), changed
-
-    def _propose(self, new: Sequence[NewProposal], changed: Sequence[tuple[Proposal, bool]]) -> list[Proposal]:
-        """Writes the new proposals, unless another cycle wrote the same meanwhile."""
-        if not new and not changed:
-            return []
-        with self._write("propose") as tx:
-            current = {one.id: one for one in required(tx.connection, [old.id for old, _ in changed])}
-            for old, comes_back in changed:
-                if current[old.id].state == old.state:
-                    set_state(tx, [current[old.id]], "open" if comes_back else "withdrawn")
             waiting = list_proposals(
-                tx.connection, states=WAITING, source="consolidation", agent_id=self._plan.agent_id
+                connection, states=WAITING, source="consolidation", kind="summary", agent_id=self._plan.agent_id
             )
-            known = {(one.kind, one.same_key) for one in waiting}
-            return list(insert_proposals(tx, [one for one in new if (one.kind, one.same_key) not in known]))
+        return any(not old.stale for old in waiting)
+
+    def _waiting(self, stage: str) -> Steps[list[Proposal]]:
+        with self._ledger.read() as connection:
+            ids = waiting_keys(connection, "consolidation", self._plan.agent_id)
+        found = yield from self._of_many(list(ids), load_proposals, stage, at_once=_PROPOSALS)
+        return [found[one] for one in ids if one in found and found[one].state in WAITING]
+
+    def _of_many(
+        self,
+        ids: Sequence[str],
+        read: Callable[[Connection, Sequence[str]], dict[str, T]],
+        stage: str,
+        *,
+        at_once: int = _PAGE,
+    ) -> Steps[dict[str, T]]:
+        """What `read` finds for each id, in pieces."""
+        found: dict[str, T] = {}
+        for start in range(0, len(ids), at_once):
+            with self._ledger.read() as connection:
+                found |= read(connection, ids[start : start + at_once])
+            yield start, len(ids), stage
+        return found
+
+    def _propose(self, new: Sequence[NewProposal], changed: Sequence[tuple[Proposal, bool]]) -> Steps[list[Proposal]]:
+        """Writes the new proposals, unless another cycle wrote the same meanwhile."""
+        for start in range(0, len(changed), _PROPOSALS):
+            turned = changed[start : start + _PROPOSALS]
+            with self._write("propose") as tx:
+                current = {one.id: one for one in required(tx.connection, [old.id for old, _ in turned])}
+                for old, comes_back in turned:
+                    if current[old.id].state == old.state:
+                        set_state(tx, [current[old.id]], "open" if comes_back else "withdrawn")
+            yield start, len(changed), "writing proposals"
+        written: list[Proposal] = []
+        for start in range(0, len(new), _PROPOSALS):
+            with self._write("propose") as tx:
+                known = set(waiting_keys(tx.connection, "consolidation", self._plan.agent_id).values())
+                some = [one for one in new[start : start + _PROPOSALS] if (one.kind, one.same_key) not in known]
+                written += insert_proposals(tx, some)
+            yield start, len(new), "writing proposals"
+        return written
 
     def _write(self, verb: str) -> AbstractContextManager[Transaction]:
         return self._ledger.write(verb, origin=self._origin, agent_id=self._plan.agent_id, group_id=self._group_id)
@@ -332,13 +332,14 @@ class Cycle:
         allowed = set(self._plan.apply)
         if not allowed:
             return report
-        wanted = [one.id for one in self._waiting() if one.state == "open" and one.kind in allowed and not one.stale]
+        waiting = yield from self._waiting("applying")
+        wanted = [one.id for one in waiting if one.state == "open" and one.kind in allowed and not one.stale]
         applied: Counter[str] = Counter()
         consumed = 0
-        for start in range(0, len(wanted), _CHUNK // 2):
+        for start in range(0, len(wanted), _PROPOSALS):
             with self._write("accept") as tx:
                 language = load_settings(tx.connection).language
-                for proposal in required(tx.connection, wanted[start : start + _CHUNK // 2]):
+                for proposal in required(tx.connection, wanted[start : start + _PROPOSALS]):
                     try:
                         carry_out(tx, proposal, language=language)
                     except (FactChanged, ProposalDecided):
@@ -353,7 +354,7 @@ class Cycle:
 
     # --- reports ---------------------------------------------------------------------------------------------------
 
-    def _finish(self, report: CycleReport, proposals: Sequence[Proposal], seq: int) -> CycleReport:
+    def _finish(self, report: CycleReport, proposals: Sequence[Proposal], seq: int) -> Steps[CycleReport]:
         """Journals the report, unless an automatic cycle had nothing to do; counts the cycle."""
         did = report.proposed or report.applied or report.pruned or report.errors
         entry: int | None = None
@@ -371,43 +372,6 @@ class Cycle:
             rows.add_to_counters(
                 connection, agent_id=self._plan.agent_id, seq=seq, added=added, last=report_detail(report)
             )
-            now = required(connection, [proposal.id for proposal in proposals])
-        return replace(report, seq=entry, proposals=now)
-
-
-def weakest_half(facts: Sequence[LiveFact], decisions: Dismissals) -> list[LiveFact]:
-    """The weakest half of the unpinned facts, cut to what one prompt holds."""
-    unpinned = sorted(
-        (fact for fact in facts if not fact.pinned), key=lambda fact: (fact.weight, fact.used_ns, fact.id)
-    )
-    shown: list[LiveFact] = []
-    chars = 0
-    for fact in unpinned[: len(unpinned) // 2]:
-        if decisions.never_summarise(fact.text_key.hex()):
-            continue
-        chars += len(fact.text)
-        if chars > _SUMMARY_CHARS or len(shown) >= _SUMMARY_FACTS:
-            break
-        shown.append(fact)
-    return shown
-
-
-def _as_it_would_be(new: NewProposal, at_ns: int) -> Proposal:
-    return Proposal(
-        id="",
-        kind=new.kind,
-        source=new.source,
-        agent_id=new.agent_id,
-        created_ns=at_ns,
-        facts=new.facts,
-        keep=new.keep,
-        text=new.text,
-        reason=new.reason,
-        base=new.base,
-        findings=new.findings,
-        score=new.score,
-        details=new.details,
-        same_key=new.same_key,
-        state="open",
-        seq=0,
-    )
+        ids = [proposal.id for proposal in proposals]
+        now = yield from self._of_many(ids, load_proposals, "pruning", at_once=_PROPOSALS)
+        return replace(report, seq=entry, proposals=tuple(now[one] for one in ids))

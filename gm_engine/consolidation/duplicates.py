@@ -22,6 +22,7 @@ from gm_engine.proposals import Finding, NewProposal, ProposalKind
 from gm_engine.store.consolidation import LiveFact
 
 _CHUNK = 400
+_FACTS_AT_ONCE = 10_000
 _NAMED_DIFFERENCES = 6
 
 
@@ -34,12 +35,17 @@ class Pair:
     comparison: Comparison
 
 
-def exact_groups(facts: Sequence[LiveFact]) -> list[list[int]]:
+def exact_groups(facts: Sequence[LiveFact]) -> Steps[list[list[int]]]:
     """Positions of facts with the same text (after NFC), the one to keep first; single facts too."""
     by_text: dict[bytes, list[int]] = defaultdict(list)
     for n, fact in enumerate(facts):
         by_text[fact.text_key].append(n)
-    return [sorted(members, key=lambda n: _surest_oldest(facts[n])) for members in by_text.values()]
+        if n % _FACTS_AT_ONCE == 0:
+            yield n, len(facts), "reading texts"
+    for members in by_text.values():
+        if len(members) > 1:
+            members.sort(key=lambda n: _surest_oldest(facts[n]))
+    return list(by_text.values())
 
 
 def _surest_oldest(fact: LiveFact) -> tuple[object, ...]:
@@ -89,10 +95,13 @@ def _similarities(
 
 def exact_proposals(
     facts: Sequence[LiveFact], groups: Sequence[Sequence[int]], *, agent_id: str, dismissed: Dismissals
-) -> list[NewProposal]:
+) -> Steps[list[NewProposal]]:
     """One proposal per text that is held more than once."""
     found = []
-    for members in groups:
+    twice = [members for members in groups if len(members) > 1]
+    for done, members in enumerate(twice):
+        if done % _CHUNK == 0:
+            yield done, len(twice), "reading texts"
         keep = members[0]
         consumed = [n for n in members[1:] if not facts[n].pinned]
         consumed = [n for n in consumed if not dismissed.covers("exact_duplicate", facts[keep], facts[n])]
@@ -105,7 +114,7 @@ def exact_proposals(
 
 def star_proposals(
     kind: ProposalKind, facts: Sequence[LiveFact], pairs: Sequence[Pair], *, agent_id: str, dismissed: Dismissals
-) -> list[NewProposal]:
+) -> Steps[list[NewProposal]]:
     """Near duplicates around the surest and longest fact, contradictions around the newest one."""
     order: Callable[[LiveFact], tuple[object, ...]] = _newest if kind == "contradiction" else _surest_longest
     beside: dict[int, list[tuple[int, Comparison, bool]]] = defaultdict(list)
@@ -114,7 +123,9 @@ def star_proposals(
         beside[pair.right].append((pair.left, pair.comparison, False))
     used: set[int] = set()
     found = []
-    for keep in sorted(beside, key=lambda n: order(facts[n])):
+    for done, keep in enumerate(sorted(beside, key=lambda n: order(facts[n]))):
+        if done % _CHUNK == 0:
+            yield done, len(beside), "comparing facts"
         if keep in used:
             continue
         star = [

@@ -7,6 +7,8 @@ duplicates have; candidates are decided on by their words, so a missed pair cost
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +16,8 @@ from gm_engine.consolidation.steps import Steps
 
 EXACT_BELOW = 3000
 _BLOCK = 512
+_SCORES_AT_ONCE = _BLOCK * EXACT_BELOW
+_SORTED_AT_ONCE = 1 << 17
 _CELLS_PER_VECTOR = 3
 _PER_VECTOR = 8
 
@@ -37,10 +41,20 @@ def close_pairs(vectors: NDArray[np.float32], *, floor: float, fresh: NDArray[np
         for number, members in enumerate(cells):
             yield number, len(cells), "comparing meanings"
             yield from _within(vectors, members, members, floor, found)
-    if not found:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    codes = np.unique(np.concatenate(found))
-    return codes // count, codes % count
+    codes = yield from distinct(found)
+    return codes // max(count, 1), codes % max(count, 1)
+
+
+def distinct(parts: Sequence[NDArray[np.int64]], *, at_once: int = _SORTED_AT_ONCE) -> Steps[NDArray[np.int64]]:
+    """Every number once, ascending. Pieces are sorted one at a time; joining sorted pieces takes next to nothing."""
+    codes = np.concatenate((np.empty(0, np.int64), *parts))
+    for start in range(0, len(codes), at_once):
+        codes[start : start + at_once].sort()
+        yield start, len(codes), "comparing meanings"
+    codes.sort(kind="stable")  # timsort: it finds the sorted pieces
+    is_first = np.ones(len(codes), np.bool_)
+    is_first[1:] = codes[1:] != codes[:-1]
+    return codes[is_first]
 
 
 def _within(
@@ -51,9 +65,10 @@ def _within(
     found: list[NDArray[np.int64]],
 ) -> Steps[None]:
     """Adds the codes i * n + j of the closest pairs between `rows` and `others`."""
-    beside = vectors[others]
-    for start in range(0, len(rows), _BLOCK):
-        block = rows[start : start + _BLOCK]
+    beside = vectors if len(others) == len(vectors) else vectors[others]
+    at_once = max(1, min(_BLOCK, _SCORES_AT_ONCE // max(len(others), 1)))
+    for start in range(0, len(rows), at_once):
+        block = rows[start : start + at_once]
         scores = vectors[block] @ beside.T
         scores[block[:, None] == others[None, :]] = -1.0
         if scores.shape[1] > _PER_VECTOR:

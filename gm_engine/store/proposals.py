@@ -34,6 +34,10 @@ _INSERT = (
     "INSERT INTO proposals(id, kind, source, agent_id, actor_id, created_ns, payload, base, same_key, state,"
     " decided_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)"
 )
+_ORDER = (
+    "CASE kind WHEN 'exact_duplicate' THEN 0 WHEN 'near_duplicate' THEN 1 WHEN 'contradiction' THEN 2"
+    " WHEN 'summary' THEN 3 WHEN 'prune' THEN 5 ELSE 4 END, json_extract(payload, '$.score') DESC, created_ns, id"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +126,8 @@ def list_proposals(
         if value is not None:
             where.append(f"{column} = ?")
             values.append(value)
-    order = (
-        "CASE kind WHEN 'exact_duplicate' THEN 0 WHEN 'near_duplicate' THEN 1 WHEN 'contradiction' THEN 2"
-        " WHEN 'summary' THEN 3 WHEN 'prune' THEN 5 ELSE 4 END, json_extract(payload, '$.score') DESC, created_ns, id"
-    )
     rows = connection.exec_driver_sql(
-        f"SELECT {_COLUMNS} FROM proposals WHERE {' AND '.join(where)} ORDER BY {order} LIMIT ?",
+        f"SELECT {_COLUMNS} FROM proposals WHERE {' AND '.join(where)} ORDER BY {_ORDER} LIMIT ?",
         (*values, -1 if limit is None else limit),
     ).all()
     return tuple(_read(connection, rows))
@@ -140,6 +140,16 @@ def waiting_with_key(connection: Connection, source: ProposalSource, same_key: s
         (same_key, source),
     ).all()
     return _read(connection, rows)[0] if rows else None
+
+
+def waiting_keys(connection: Connection, source: ProposalSource, agent_id: str) -> dict[str, tuple[str, str]]:
+    """Kind and key of each proposal that waits in a namespace, by id, in the order of `list_proposals`."""
+    rows = connection.exec_driver_sql(
+        "SELECT id, kind, same_key FROM proposals WHERE state IN ('open', 'later') AND source = ? AND agent_id = ?"
+        f" ORDER BY {_ORDER}",
+        (source, agent_id),
+    )
+    return {row[0]: (row[1], row[2]) for row in rows}
 
 
 def waiting_clients(connection: Connection) -> tuple[WaitingClient, ...]:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row
 
 from gm_engine.errors import EmbeddingFailed
 
-_ROWS_PER_READ = 2048
+_ROWS_PER_READ = 1024
 _PENDING_CHARS = 4_000_000  # bounds the memory of one list of pending texts, whatever their length
 
 _LIVE = "f.superseded_by = '' AND f.kind <> 'alias'"
@@ -189,7 +189,7 @@ def stored_keys(connection: Connection, model: Model) -> set[bytes]:
 
 
 def vectors_since(connection: Connection, model: Model, vec_seq: int) -> Iterator[VectorRows]:
-    """The model's vectors after `vec_seq`, in their order, some thousand at a time."""
+    """The model's vectors after `vec_seq`, in their order, a thousand at a time."""
     result = connection.exec_driver_sql(_SINCE, (model.id, vec_seq, 2 * model.dims))
     while rows := result.fetchmany(_ROWS_PER_READ):
         yield _vector_rows(rows, model)

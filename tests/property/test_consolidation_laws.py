@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -25,7 +26,10 @@ from gm_engine import (
 )
 from gm_engine.consolidation.comparison import compare
 from gm_engine.consolidation.decay import decayed
+from gm_engine.consolidation.neighbours import distinct
+from gm_engine.consolidation.steps import run
 from gm_engine.consolidation.wording import tokens
+from gm_engine.progress import no_progress
 from gm_engine.records import Fact
 from gm_engine.store.facts import BOOKKEEPING, fact_image
 from tests.fakes.clock import FrozenClock
@@ -56,6 +60,13 @@ STEP = st.tuples(
     st.integers(0, 30),
     st.integers(0, 30),
 )
+
+
+@given(st.lists(st.lists(st.integers(0, 1 << 40), max_size=30), max_size=5), st.integers(1, 9))
+def test_sorting_in_pieces_gives_every_number_once_in_order(parts: list[list[int]], at_once: int) -> None:
+    steps = distinct([np.array(part, np.int64) for part in parts], at_once=at_once)
+    found = run(steps, progress=no_progress, cancel=None)
+    assert found.tolist() == sorted({number for part in parts for number in part})
 
 
 @given(SENTENCES, st.sampled_from(NUMBERS), st.sampled_from(NUMBERS), SIMILARITIES)

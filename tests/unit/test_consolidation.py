@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 from collections.abc import Iterator
@@ -275,6 +276,31 @@ def test_a_cycle_that_is_stopped_anywhere_is_completed_by_the_next_one(
         assert memory.get(ids[1]).superseded_by == ids[0]
         assert memory.facts([faded.id]) == []
         assert {card.kind for card in memory.inbox.list()} == {"near_duplicate", "contradiction"}
+
+
+def test_hundreds_of_cards_are_written_and_carried_out_in_pieces_between_which_a_cycle_can_be_stopped(
+    tmp_path: Path, clock: FrozenClock
+) -> None:
+    seen: list[tuple[str, int]] = []
+
+    def stop(done: int, total: int | None, what: str) -> None:
+        seen.append((what, done))
+        if seen.count(("applying", 100)) == 2:  # they are read in pieces, then merged in pieces
+            raise Cancelled("stopped")
+
+    config = Config(embedding_mode=EmbeddingMode.KEYWORD_ONLY, async_consolidate=False)
+    with Memory.open(tmp_path / "store", clock=clock, config=config, background=False) as memory:
+        texts = [f"Crane {number} lifts." for number in range(250)]
+        ids = [memory.remember("ops", text).id for text in (*texts, *texts)]
+        with pytest.raises(Cancelled):
+            memory.consolidate("ops", apply=("exact_duplicate",), progress=stop)
+        assert [done for what, done in seen if what == "writing proposals"] == [0, 0, 100, 200]
+        merged = [fact.id for fact in memory.facts(ids) if fact.superseded_by]
+        assert 0 < len(merged) < 250
+        assert gc.isenabled()
+        report = memory.consolidate("ops", apply=("exact_duplicate",))
+        assert report.applied == {"exact_duplicate": 250 - len(merged)}
+        assert {fact.superseded_by for fact in memory.facts(ids[250:])} == set(ids[:250])
 
 
 def test_cycles_of_several_namespaces_can_be_one_action(memory: Memory) -> None:
