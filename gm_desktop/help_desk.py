@@ -7,8 +7,8 @@ from functools import cache, partial
 
 from PySide6.QtWidgets import QWidget
 
-from gm_desktop.help_pages import find_help, load_help, subject_of
-from gm_desktop.i18n import tr
+from gm_desktop.help_pages import HelpPage, find_help, load_help, subject_of
+from gm_desktop.i18n import spoken, tr
 from gm_desktop.models.note_preview import preview_html
 from gm_desktop.palette import PaletteEntry
 from gm_desktop.theme import Theme
@@ -27,7 +27,10 @@ class HelpDesk:
         """Shows the subject of a page of the window, or the subject itself."""
         if self._window is None:
             self._window = HelpWindow(
-                self._theme, find=lambda query: find_help(self._load(), query), render=preview_html, parent=self._over()
+                self._theme,
+                find=lambda query: find_help(self._pages(), query),
+                render=preview_html,
+                parent=self._over(),
             )
         self._window.show_subject(subject_of(page_id))
         self._window.show()
@@ -45,5 +48,8 @@ class HelpDesk:
                 partial(self.open, page.id),
                 page.sections,
             )
-            for page in self._load()
+            for page in self._pages()
         )
+
+    def _pages(self) -> tuple[HelpPage, ...]:
+        return self._load(spoken())

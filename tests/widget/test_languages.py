@@ -17,6 +17,7 @@ from gm_desktop.app import App, Places
 from gm_desktop.i18n import LANGUAGES, PSEUDO, Catalogue, tr
 from gm_desktop.language import speak
 from gm_desktop.page import Page
+from gm_desktop.views.help_window import HelpWindow
 from gm_desktop.views.settings import SettingsPage
 from gm_desktop.views.settings_program import AppearanceSection
 from gm_desktop.widgets.basics import YieldingLabel
@@ -162,3 +163,24 @@ def test_the_language_is_chosen_in_settings_and_spoken_from_the_next_start_on(
     assert tr("Cancel") == "Abbrechen"
     assert qapp.translate("QPlatformTheme", "&Yes") == "&Ja"
     assert qapp.translate("QShortcut", "Ctrl") == "Ctrl"
+
+
+@pytest.mark.parametrize(
+    ("language", "title", "begins", "privacy"),
+    [
+        ("de", "Vergangenheit", "Der Speicher, wie er zu einem Zeitpunkt war.", "Hilfe: Datenschutz"),
+        ("es", "Pasado", "El almacén como era en un momento.", "Ayuda: Privacidad"),
+    ],
+)
+def test_the_help_speaks_the_language_of_the_window(
+    language: str, title: str, begins: str, privacy: str, make_app: MakeApp
+) -> None:
+    app = make_app(language)
+    app.show_page("past")
+    app.actions.run("help.show")
+    shown = next(each for each in QApplication.topLevelWidgets() if isinstance(each, HelpWindow) and each.isVisible())
+    assert shown.heading.text() == title
+    assert shown.text.toPlainText().startswith(begins)
+    assert shown.list.sizeHintForColumn(0) <= shown.list.viewport().width()
+    assert privacy in {entry.title for entry in app.find_entries(privacy.partition(": ")[2])}
+    shown.close()
