@@ -93,7 +93,7 @@ class _Wire:
         sent, outgoing = anyio.create_memory_object_stream["SessionMessage"](0)
         self._incoming = incoming
         writer = Thread(target=self._write, name="frames out", daemon=True)
-        async with anyio.create_task_group() as tasks:
+        async with incoming, received, sent, outgoing, anyio.create_task_group() as tasks:
             self._stop = tasks.cancel_scope
             tasks.start_soon(self._queue_answers, outgoing)
             tasks.start_soon(keep_ticking, service)
