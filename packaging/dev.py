@@ -13,6 +13,7 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -38,7 +39,7 @@ WINDOW_TEST_PACKAGES = (
     "libxkbcommon-x11-0",
 )
 BUILD_PACKAGES = ("desktop-file-utils", "appstream", "binutils")
-SOAKS = ("processes", "kills", "agents")
+SOAKS = {"processes": "processes", "kills": "kills", "agents": "agents", "all": "everything"}
 SUMMARY = re.compile(r"^=* ?((?:\d+ [a-z]+(?:, )?)+ in [\d.]+s.*?) ?=*$|^=* ?(no tests ran in [\d.]+s.*?) ?=*$")
 
 
@@ -55,6 +56,15 @@ def call(command: Sequence[str | Path], *, env: dict[str, str] | None = None) ->
     """Runs a tool in the project's folder, without standard input, and returns its exit code."""
     parts = [str(part) for part in command]
     return subprocess.run(parts, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, check=False).returncode
+
+
+def call_patiently(command: Sequence[str | Path], *, env: dict[str, str]) -> int:
+    """Like `call`, for a tool that tidies up: Ctrl-C and `kill` are its to answer, and we wait until it has."""
+    parts = [str(part) for part in command]
+    with subprocess.Popen(parts, cwd=ROOT, env=env, stdin=subprocess.DEVNULL) as process:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the keyboard reaches the tool as well
+        signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+        return process.wait()
 
 
 def environment(*, offscreen: bool) -> dict[str, str]:
@@ -252,11 +262,11 @@ def bench(arguments: argparse.Namespace) -> int:
 
 
 def soak(arguments: argparse.Namespace) -> int:
-    """`soak processes|agents [SECONDS]`, `soak kills [COUNT]`, or the property and process tests for MINUTES (10)."""
+    """`soak all [MINUTES]`, `soak processes|agents [SECONDS]`, `soak kills [COUNT]`, or law tests for MINUTES (10)."""
     ensure_environment()
     if arguments.rest and arguments.rest[0] in SOAKS:
-        command = [tool("python"), "-m", f"tests.soak.{arguments.rest[0]}", *arguments.rest[1:]]
-        return call(command, env=environment(offscreen=True))
+        command = [tool("python"), "-m", f"tests.soak.{SOAKS[arguments.rest[0]]}", *arguments.rest[1:]]
+        return call_patiently(command, env=environment(offscreen=True))
     until = time.monotonic() + 60 * float(arguments.rest[0] if arguments.rest else 10)
     rounds = 0
     while time.monotonic() < until:

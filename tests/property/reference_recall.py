@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from unicodedata import normalize
 
 from gm_engine.ranking.aliases import parse_alias
@@ -131,6 +132,7 @@ def keyword_ranks(
     length = {fact_id: sum(bag.values()) for fact_id, bag in bags.items()}
     average = sum(length.values()) / len(eligible)
 
+    @cache
     def idf(term: str) -> float:
         df = sum(1 for bag in bags.values() if term in bag)
         return round(math.log(1 + (len(eligible) - df + 0.5) / (df + 0.5)), 12)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from unicodedata import normalize
 
 from gm_engine import FactQuery, Memory
-from gm_engine.embedding.embedder import quantise
+from gm_engine.doctor import Verdict, examine
+from gm_engine.embedding.embedder import Embedder, quantise
 from gm_engine.ranking.recall import DEFAULT_TOP_K, RecallRequest
 from gm_engine.records import Fact
 from tests.property import reference_recall
@@ -80,27 +82,56 @@ def differences(store: Path, queries: Sequence[str] = QUERIES) -> list[str]:
     found = []
     with Memory.open(store, background=False, embedder=embedder()) as memory:
         memory.wait_for_embeddings()
-        settings = memory.settings
         for agent in AGENTS:
             facts = memory.facts(memory.fact_ids(FactQuery(agent_id=agent, status="all")))
             vectors = {normalize("NFC", fact.text): _codes(fact.text) for fact in facts}
-            for query in queries:
-                request = RecallRequest(
-                    agent_id=agent,
-                    query=query,
-                    top_k=DEFAULT_TOP_K,
-                    min_confidence=None,
-                    confidence_weight=settings.confidence_weight,
-                    signal_weights=settings.signal_weights,
-                    coverage_gate=settings.coverage_gate,
-                    min_relevance=settings.min_relevance,
-                    now_ns=0,
-                )
-                expected = reference_recall.recall(facts, request, vectors, _codes)
-                answer = memory.recall(agent, query, preview=True).facts
-                if [fact.id for fact in answer] != [entry.fact.id for entry in expected]:
-                    found.append(f"{agent} {query!r}: {_ids(answer)} instead of {_ids(e.fact for e in expected)}")
+            found += unlike(memory, facts, queries, vectors=vectors, codes=_codes)
     return found
+
+
+def unlike(
+    memory: Memory,
+    facts: Sequence[Fact],
+    queries: Sequence[str],
+    *,
+    vectors: Mapping[str, Sequence[int]],
+    codes: Callable[[str], Sequence[int]],
+) -> list[str]:
+    """The queries that the reference answers otherwise over `facts`, which are all of one agent's.
+
+    `vectors` are those of the facts' texts in NFC, `codes` gives that of a query.
+    """
+    found, settings = [], memory.settings
+    agent = facts[0].agent_id if facts else AGENTS[0]
+    for query in queries:
+        request = RecallRequest(
+            agent_id=agent,
+            query=query,
+            top_k=DEFAULT_TOP_K,
+            min_confidence=None,
+            confidence_weight=settings.confidence_weight,
+            signal_weights=settings.signal_weights,
+            coverage_gate=settings.coverage_gate,
+            min_relevance=settings.min_relevance,
+            now_ns=0,
+        )
+        expected = reference_recall.recall(facts, request, vectors, codes)
+        answer = memory.recall(agent, query, preview=True).facts
+        if [fact.id for fact in answer] != [entry.fact.id for entry in expected]:
+            found.append(f"{agent} {query!r}: {_ids(answer)} instead of {_ids(e.fact for e in expected)}")
+    return found
+
+
+def unsound(store: Path, model: Embedder | None) -> list[str]:
+    """What the doctor finds, and whether the vector index can still be finished; `model` None is the bundled one."""
+    with Memory.open(store, background=False, embedder=model) as memory:
+        deadline = time.monotonic() + 120
+        while memory.index_step(0.5) and time.monotonic() < deadline:
+            pass
+        vectors, exam = memory.status().vectors, memory.examine_vectors()
+        found = [] if vectors.pending == 0 else [f"{vectors.pending} texts are without a vector"]
+        found += [f"the vector index differs: {exam}"] if exam.different or exam.rebuilt or exam.reason else []
+    return found + [str(finding) for finding in examine(store) if finding.verdict is Verdict.BROKEN]
 
 
 def _codes(text: str) -> list[int]:

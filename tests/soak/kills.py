@@ -15,9 +15,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from gm_engine import Memory
-from gm_engine.doctor import Verdict, examine
-from tests.soak.checks import Acknowledged, differences, lost, start
+from tests.soak.checks import Acknowledged, differences, lost, start, unsound
 from tests.soak.worker import embedder
 
 JOBS = {"write": 1.0, "index": 1.5, "build": 5.0}
@@ -64,20 +62,8 @@ def run(folder: Path, count: int, seed: int) -> Outcome:
         if number % _COMPARED_EVERY == _COMPARED_EVERY - 1 or number == count - 1:
             different += differences(store)
     complaints = errors.read_text(errors="replace")
-    unsound = [*_unsound(store), *([complaints] if complaints.strip() else [])]
-    return Outcome(count, len(said.retired), tuple(missing), tuple(different), tuple(unsound))
-
-
-def _unsound(store: Path) -> list[str]:
-    """What the doctor finds, and whether the vector index can still be finished."""
-    with Memory.open(store, background=False, embedder=embedder()) as memory:
-        deadline = time.monotonic() + 120
-        while memory.index_step(0.5) and time.monotonic() < deadline:
-            pass
-        vectors, exam = memory.status().vectors, memory.examine_vectors()
-        found = [] if vectors.pending == 0 else [f"{vectors.pending} texts are without a vector"]
-        found += [f"the vector index differs: {exam}"] if exam.different or exam.rebuilt or exam.reason else []
-    return found + [str(finding) for finding in examine(store) if finding.verdict is Verdict.BROKEN]
+    found = [*unsound(store, embedder()), *([complaints] if complaints.strip() else [])]
+    return Outcome(count, len(said.retired), tuple(missing), tuple(different), tuple(found))
 
 
 def main(arguments: list[str]) -> int:
