@@ -1,11 +1,13 @@
 """Makes what people install: wheel, sdist, a folder that runs without Python, and on Debian a package of it.
 
-Run by `dev.py build`. Everything is made under `build/`; the results lie in `dist/`. Prints a table of sizes.
+Run by `dev.py build`. Everything is made under `build/`; the results lie in `dist/`. Prints a table of sizes. `chroot`
+tries the Debian package in a bare Debian (packaging/try_deb.py); that needs root and is done only when it is named.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -17,28 +19,21 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 WORK, DIST = ROOT / "build", ROOT / "dist"
 PACKAGING = ROOT / "packaging"
-TOOLS = ("build", "twine", "pyinstaller")
+TOOLS = ("build", "twine", "pipx", "pyinstaller==6.22.3")
 NAME = "graymatter-desktop"
 SCRIPTS = {
     "start_window.py": "from gm_desktop.__main__ import main",
     "start_command.py": "from gm_engine.cli.main import main",
 }
-QT_LIBRARIES = (
-    "libgl1",
+DEPENDS = (  # what the frozen folder does not hold; build chroot proves that it is all, fonts and keyboards included
     "libegl1",
     "libfontconfig1",
-    "libdbus-1-3",
-    "libglib2.0-0",
+    "libgl1",
+    "libwayland-client0",
+    "libwayland-cursor0",
+    "libwayland-egl1",
+    "libxcb1",
     "libxkbcommon0",
-    "libxkbcommon-x11-0",
-    "libxcb-cursor0",
-    "libxcb-icccm4",
-    "libxcb-keysyms1",
-    "libxcb-shape0",
-    "libxcb-xinerama0",
-    "libxcb-image0",
-    "libxcb-render-util0",
-    "libxcb-randr0",
 )
 ICON_SIZES = (16, 24, 32, 48, 64, 128, 256, 512)
 VERSION = re.compile(r'__version__ = "([^"]+)"')
@@ -91,13 +86,16 @@ def build_wheel(python: Path) -> Path:
     return next(path for path in files if path.suffix == ".whl")
 
 
-def try_wheel(wheel: Path) -> None:
-    """Installs the wheel into an empty environment, as pipx does, and runs both scripts."""
-    say("the wheel in an empty environment")
-    folder = WORK / "installed"
-    python = make_environment(folder, wheel)
-    call(python.parent / "graymatter", "--version", cwd=WORK)
-    call(python.parent / NAME, "--self-test", cwd=WORK, env=offscreen())
+def try_wheel(wheel: Path, tools: Path) -> None:
+    """Installs the wheel with pipx, which makes an empty environment, and runs both scripts."""
+    say("the wheel, installed with pipx")
+    home = WORK / "pipx"
+    shutil.rmtree(home, ignore_errors=True)
+    env = {**os.environ, "PIPX_HOME": str(home), "PIPX_BIN_DIR": str(home / "bin"), "PIPX_MAN_DIR": str(home / "man")}
+    pins = PACKAGING / "constraints.txt"
+    call(tools, "-m", "pipx", "install", "--quiet", "--python", sys.executable, f"--pip-args=-c {pins}", wheel, env=env)
+    call(home / "bin" / "graymatter", "--version", cwd=WORK)
+    call(home / "bin" / NAME, "--self-test", cwd=WORK, env=offscreen())
 
 
 def freeze(python: Path) -> Path:
@@ -113,7 +111,26 @@ def freeze(python: Path) -> Path:
     call(python, "-m", "PyInstaller", *folders, scripts / "graymatter.spec", cwd=scripts)
     program = target / NAME
     shutil.copy(ROOT / "LICENSE", program)
+    if sys.platform == "linux":  # an interpreter built on this machine may hold what only debuggers read
+        internal = program / "_internal"
+        call("strip", "--strip-unneeded", *internal.glob("libpython*.so*"), *internal.glob("python3*/lib-dynload/*.so"))
+    call(python, PACKAGING / "licences.py", scripts / "shipped.txt", program / "licences")
     return program
+
+
+def try_frozen(program: Path) -> None:
+    """All resources are there, both programs run, and the window does its main job without and with a display."""
+    say("the frozen program, tried")
+    resources, frozen = ROOT / "resources", program / "_internal" / "gm_resources"
+    wanted = {path.relative_to(resources) for path in resources.rglob("*") if path.is_file()}
+    missing = sorted(str(path) for path in wanted if not (frozen / path).is_file())
+    if missing:
+        raise BuildFailed(f"not shipped: {', '.join(missing)}")
+    call(program / "graymatter", "--version", cwd=WORK)
+    call(program / NAME, "--self-test", cwd=WORK, env=offscreen())
+    if shutil.which("xvfb-run") is not None:
+        env = {**os.environ, "QT_QPA_PLATFORM": "xcb"}
+        call("xvfb-run", "--auto-servernum", program / NAME, "--self-test", cwd=WORK, env=env)
 
 
 def offscreen() -> dict[str, str]:
@@ -164,6 +181,7 @@ def debian_package(program: Path, python: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         text = (PACKAGING / "linux" / source).read_text(encoding="utf-8")
         path.write_text(text.replace("@VERSION@", version()), encoding="utf-8")
+    (share / "doc" / NAME / "THIRD_PARTY.md").symlink_to(f"../../../lib/{NAME}/licences/THIRD_PARTY.md")
     call(python, PACKAGING / "linux" / "icons.py", share / "icons" / "hicolor", *map(str, ICON_SIZES), env=offscreen())
     for checker, path in (
         ("desktop-file-validate", share / "applications" / "graymatter-desktop.desktop"),
@@ -185,7 +203,7 @@ def _pack(tree: Path) -> Path:
         ("@VERSION@", version()),
         ("@ARCHITECTURE@", architecture.strip()),
         ("@SIZE@", str(installed_kb)),
-        ("@DEPENDS@", ", ".join(("libc6", *QT_LIBRARIES))),
+        ("@DEPENDS@", ", ".join((f"libc6 (>= {platform.libc_ver()[1]})", *DEPENDS))),
     ):
         text = text.replace(key, value)
     control.write_text(text, encoding="utf-8")
@@ -194,23 +212,33 @@ def _pack(tree: Path) -> Path:
     return target
 
 
+def build(wanted: set[str]) -> None:
+    """Builds and tries what is wanted. Raises `BuildFailed`."""
+    tools = make_environment(WORK / "tools", *TOOLS)
+    wheel = build_wheel(tools)
+    if "wheel" in wanted:
+        try_wheel(wheel, tools)
+    if wanted & {"frozen", "deb"}:
+        call(tools, "-m", "pip", "install", "-q", "-c", PACKAGING / "constraints.txt", wheel)
+        program = freeze(tools)
+        size_table(program)
+        try_frozen(program)
+        if "deb" in wanted:
+            debian_package(program, tools)
+
+
 def main(arguments: Sequence[str]) -> int:
-    """Builds what `arguments` name (`wheel`, `frozen`, `deb`), or everything that can be built here."""
+    """Builds what `arguments` name (`wheel`, `frozen`, `deb`), or all that can be built; `chroot` tries the `.deb`."""
     wanted = set(arguments) or {"wheel", "frozen", *(("deb",) if shutil.which("dpkg-deb") else ())}
     WORK.mkdir(exist_ok=True)
     try:
-        tools = make_environment(WORK / "tools", *TOOLS)
-        wheel = build_wheel(tools)
-        if "wheel" in wanted:
-            try_wheel(wheel)
-        if wanted & {"frozen", "deb"}:
-            call(tools, "-m", "pip", "install", "-q", "-c", PACKAGING / "constraints.txt", wheel)
-            program = freeze(tools)
-            size_table(program)
-            call(program / "graymatter", "--version", cwd=WORK)
-            call(program / NAME, "--self-test", cwd=WORK, env=offscreen())
-            if "deb" in wanted:
-                debian_package(program, tools)
+        if wanted != {"chroot"}:
+            build(wanted)
+        if "chroot" in wanted:
+            package = next(DIST.glob("*.deb"), None)
+            if package is None:
+                raise BuildFailed("there is no package in dist/: build deb first")
+            call(sys.executable, PACKAGING / "try_deb.py", package)
     except BuildFailed as error:
         print(error, file=sys.stderr)
         return 1

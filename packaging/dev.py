@@ -292,8 +292,9 @@ def interop(_: argparse.Namespace) -> int:
 
 
 def build(arguments: argparse.Namespace) -> int:
-    """Wheel, sdist, frozen program and Debian package in `dist/`, each tried; names (wheel frozen deb) choose."""
-    check_system_libraries(*WINDOW_TEST_PACKAGES, *BUILD_PACKAGES)
+    """Wheel, sdist, frozen program, Debian package in `dist/`, each tried; or some of `wheel frozen deb chroot`."""
+    more = ("debootstrap",) if "chroot" in arguments.rest else ()
+    check_system_libraries(*WINDOW_TEST_PACKAGES, *BUILD_PACKAGES, *more)
     return call([sys.executable, ROOT / "packaging" / "build.py", *arguments.rest])
 
 

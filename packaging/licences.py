@@ -52,7 +52,11 @@ Qt and its Python bindings (PySide6, shiboken6) are used under the GNU Lesser Ge
 are unchanged, and lie as shared libraries in `_internal/PySide6` and `_internal/shiboken6`: you may replace them by
 your own builds of the same version. Their source is published by the Qt Project, that of every Python package on the
 Python Package Index, that of system libraries by Debian, each under the name and version below. What Qt itself took
-from others is listed in its documentation under "Third-Party Code Used in Qt".
+from others is listed in its documentation under "Third-Party Code Used in Qt". PyInstaller is under the GPL with an
+exception: what starts both programs may start a program of any licence.
+
+For a library of Debian the table names every licence that its copyright file names, those of its tools and of its build
+included; which one holds for the library is said there.
 
 | part | version | licence |
 |---|---|---|
