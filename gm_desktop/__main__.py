@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gm_desktop import quick_start
 
+UNSEEN = ("offscreen", "minimal")  # Qt's platforms that nobody looks at: no tour there
 CHILD_FLAG = "--graymatter-child"  # gm_engine.vectors.child.FLAG
 SWITCH_INTERVAL_S = 0.001  # the GUI thread gets the interpreter back sooner while a lane computes
 
@@ -50,6 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     places = Places(options.preferences_dir or default_preferences_dir(), default_log_dir())
     app = App(qt, places=places, clock=SystemClock(), language=options.language)
     app.window.first_painted.connect(quick_start.end)
+    if qt.platformName() not in UNSEEN:
+        app.tour.wait_for_first_store()
     app.window.show()
     app.start(options.data_dir, read_only=options.read_only, demo=options.demo)
     if options.file is not None:

@@ -32,6 +32,7 @@ from gm_desktop.store_flow import StoreFlow
 from gm_desktop.store_opener import Opener, StoreOpener
 from gm_desktop.theme import Mode, Theme
 from gm_desktop.tickets import Latest
+from gm_desktop.tour import Tour
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels import inbox_subjects
 from gm_desktop.viewmodels.agent_eye import AgentEyeViewModel
@@ -120,6 +121,9 @@ class App(QObject):
             running_tasks=lambda: len(self.host.tasks.running),
         )
         self.building = PageBuilder(self.window, self.host, self)
+        self.tour = Tour(
+            self.window, self.host, self.building, theme=self.theme, preferences=self.preferences, parent=self
+        )
         self._add_pages()
         self._wire()
         self._restore()
@@ -221,6 +225,7 @@ class App(QObject):
             can_write=lambda: not (self.host.is_open and self.host.read_only),
             show_help=lambda: self.help.open(self.window.page_id),
             show_shortcuts=self._show_shortcuts,
+            show_tour=self.tour.begin,
             show_log=self._show_log,
         )
 
@@ -296,6 +301,7 @@ class App(QObject):
     def close(self) -> None:
         """Ends threads, saves preferences, puts the hooks back. Call once, after the event loop."""
         self.building.stop()
+        self.tour.close()
         self._index_later.stop()
         self.vault.watch.close()
         self.host.close()

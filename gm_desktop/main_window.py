@@ -236,7 +236,7 @@ class MainWindow(QMainWindow):
         """One local file can be dropped anywhere."""
         if _dropped_file(event) is not None:
             event.acceptProposedAction()
-            self._drop_hint.cover(self._ground)
+            self._drop_hint.cover(self.ground)
 
     def dragLeaveEvent(self, _event: QDragLeaveEvent) -> None:
         """The file went elsewhere."""
@@ -276,10 +276,10 @@ class MainWindow(QMainWindow):
         self._stack = QStackedWidget()
         self._stack.addWidget(self._start)
         self.strip = ActivityStrip(self._theme)
-        self._ground = QWidget()
-        self.toasts = ToastStack(self._theme, self._ground, bottom_px=HEIGHT)
-        self._drop_hint = DropHint(self._theme, self._ground)
-        self.palette_popup = CommandPalette(self._theme, self._ground, find)
+        self.ground = QWidget()
+        self.toasts = ToastStack(self._theme, self.ground, bottom_px=HEIGHT)
+        self._drop_hint = DropHint(self._theme, self.ground)
+        self.palette_popup = CommandPalette(self._theme, self.ground, find)
 
     def _lay_out(self) -> None:
         middle = QHBoxLayout()
@@ -287,14 +287,14 @@ class MainWindow(QMainWindow):
         middle.addWidget(self.rail)
         middle.addWidget(rule(vertical=True))
         middle.addWidget(self._stack, 1)
-        layout = QVBoxLayout(self._ground)
+        layout = QVBoxLayout(self.ground)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(rule())
         layout.addLayout(middle, 1)
         layout.addWidget(rule())
         layout.addWidget(self.strip)
-        self.setCentralWidget(self._ground)
+        self.setCentralWidget(self.ground)
 
     def _show_title(self) -> None:
         frame, store = self._stack.currentWidget(), self._store_name

@@ -39,6 +39,10 @@ class Page(QWidget):
     def restore_state(self, state: dict[str, str]) -> None:
         """Takes back what `save_state` returned; unknown keys are ignored."""
 
+    def landmark(self) -> QWidget:
+        """Brings into view what the tour points at on this page."""
+        return self
+
     def prepare_screenshot(self) -> None:
         """Brings the page into a telling state (a selection, a performed search) for `--screenshots`."""
 

@@ -48,6 +48,16 @@ class Preferences:
         self._settings.setValue("page", page_id)
 
     @property
+    def tour_seen(self) -> bool:
+        """Whether the tour was shown once; it does not come by itself then."""
+        return self._text("tour") == "seen"
+
+    def remember_tour(self) -> None:
+        """The tour was shown; written at once, so that it never comes again however the program ends."""
+        self._settings.setValue("tour", "seen")
+        self.save()
+
+    @property
     def geometry(self) -> QByteArray | None:
         """The window's place and size."""
         return self._bytes("window/geometry")

@@ -102,6 +102,7 @@ class _Show(QObject):
         app.window.palette_popup.open()
         yield from self._shoot("palette")
         app.window.palette_popup.close_palette()
+        yield from self._tour()
         yield from self._dialogs()
         host.close_store()
         yield lambda: not host.is_open
@@ -125,6 +126,15 @@ class _Show(QObject):
                 yield _rest(SETTLE_MS)
                 yield page.is_settled
                 yield from self._shoot(f"{page_id}-{name}")
+
+    def _tour(self) -> Iterator[Condition]:
+        self._app.show_page("memory")
+        self._app.tour.begin()
+        while (card := self._app.tour.card) is not None:
+            page = self._app.window.built_pages[self._app.window.page_id or ""]
+            yield page.is_settled
+            yield from self._shoot(f"tour-{page.page_id}")
+            card.next.click()
 
     def _dialogs(self) -> Iterator[Condition]:
         self._app.show_page("memory")

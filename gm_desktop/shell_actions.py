@@ -35,6 +35,7 @@ class Deeds:
     can_write: Callable[[], bool]
     show_help: Callable[[], None]
     show_shortcuts: Callable[[], None]
+    show_tour: Callable[[], None]
     show_log: Callable[[], None]
 
 
@@ -79,6 +80,16 @@ def shell_specs(deeds: Deeds) -> tuple[ActionSpec, ...]:
             deeds.show_shortcuts,
             "Help",
             "keys help",
+        ),
+        ActionSpec(
+            "tour.show",
+            tr("Show the tour"),
+            "route",
+            "Shift+F1",
+            is_open,
+            deeds.show_tour,
+            "Help",
+            "introduction",
         ),
         ActionSpec("log.show", tr("Show log file"), "file-text", "", always, deeds.show_log, "Help", "crash report"),
     )

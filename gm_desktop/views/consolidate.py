@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QTabWidget, QVBoxLayout
+from PySide6.QtWidgets import QTabWidget, QVBoxLayout, QWidget
 
 from gm_desktop.actions import ActionSpec
 from gm_desktop.formatting import number
@@ -118,6 +118,11 @@ class ConsolidatePage(Page):
         if state.get("tab", "").isdecimal():
             self.tabs.setCurrentIndex(int(state["tab"]))
         self._viewmodel.set_group(state.get("agent") or None)
+
+    def landmark(self) -> QWidget:
+        """The cards of the inbox."""
+        self.tabs.setCurrentWidget(self.inbox)
+        return self.inbox.side
 
     def prepare_screenshot(self) -> None:
         """Runs a cycle, so that there are cards."""

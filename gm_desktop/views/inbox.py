@@ -95,9 +95,9 @@ class InboxView(QWidget):
         keep_keys(self.group, self.put_off)
 
     def _lay_out(self) -> None:
-        self._side = QWidget()
-        self._side.setFixedWidth(LIST_WIDTH)
-        column = QVBoxLayout(self._side)
+        self.side = QWidget()
+        self.side.setFixedWidth(LIST_WIDTH)
+        column = QVBoxLayout(self.side)
         column.setContentsMargins(0, 12, 12, 12)
         column.setSpacing(8)
         column.addLayout(row(self.group, self.put_off))
@@ -119,7 +119,7 @@ class InboxView(QWidget):
         line = QHBoxLayout(self)
         line.setContentsMargins(0, 0, 0, 0)
         line.setSpacing(0)
-        line.addWidget(self._side)
+        line.addWidget(self.side)
         line.addWidget(self._rule)
         line.addWidget(self._note_or_card, 1)
 
@@ -200,7 +200,7 @@ class InboxView(QWidget):
         self.bulk.setVisible(len(model.bulk) > 1 and model.pile == "open" and model.can_write)
         self.card.show_later_title(tr("Bring back") if model.pile == "later" else tr("Later"))
         has_side = is_full or len(model.groups.lines) > 1 or model.later_count > 0 or model.pile == "later"
-        self._side.setVisible(has_side)
+        self.side.setVisible(has_side)
         self._rule.setVisible(has_side)
         self._show_group()
         self._show_selection()

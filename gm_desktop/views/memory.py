@@ -160,6 +160,10 @@ class MemoryPage(Page):
         if isinstance(selected, list):
             self._viewmodel.select(each for each in selected if isinstance(each, str))
 
+    def landmark(self) -> QWidget:
+        """The agents."""
+        return self.agents
+
     def prepare_screenshot(self) -> None:
         """Selects the fact with the most to tell."""
         self._viewmodel.select_telling()

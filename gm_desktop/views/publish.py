@@ -97,6 +97,11 @@ class PublishPage(Page):
     def _are_parts_settled(self) -> bool:
         return self.plan.is_settled() and self.inbox.is_settled() and not self._links.is_waiting
 
+    def landmark(self) -> QWidget:
+        """Where and what to publish."""
+        self.tabs.setCurrentIndex(0)
+        return self._form
+
     def prepare_screenshot(self) -> None:
         """Publishes to the vault that was chosen."""
         if isinstance(self._viewmodel.state, Ready):
@@ -147,9 +152,9 @@ class PublishPage(Page):
         self._result.setSpacing(14)
 
     def _lay_out(self) -> None:
-        form = QFrame()
-        form.setProperty("kind", "card")
-        grid = QGridLayout(form)
+        self._form = QFrame()
+        self._form.setProperty("kind", "card")
+        grid = QGridLayout(self._form)
         grid.setContentsMargins(20, 18, 20, 18)
         grid.setHorizontalSpacing(12)
         grid.setVerticalSpacing(10)
@@ -167,7 +172,7 @@ class PublishPage(Page):
         inner = QVBoxLayout(column)
         inner.setContentsMargins(0, 16, MARGIN, MARGIN)
         inner.setSpacing(24)
-        inner.addWidget(form)
+        inner.addWidget(self._form)
         inner.addLayout(self._result)
         inner.addWidget(self.links)
         inner.addStretch(1)

@@ -230,6 +230,13 @@ class SearchPage(Page):
         self._models.batch.set_text(state.get("batch", ""))
         model.set_query(state.get("query", ""))
 
+    def landmark(self) -> QWidget:
+        """What explains a hit; where nothing was asked yet, of a question that the store can answer."""
+        if not self._viewmodel.question.query:
+            self._viewmodel.ask_something_telling()
+        self.open_tab("why")
+        return self.side
+
     def prepare_screenshot(self) -> None:
         """Asks about something the store knows."""
         self._viewmodel.ask_something_telling()

@@ -23,6 +23,7 @@ from gm_desktop.page import Page
 from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.views.settings_parts import Section
 from gm_desktop.widgets.basics import PageHeader, rule
+from gm_desktop.widgets.form_card import FormCard
 from gm_desktop.widgets.scrolled import scroll_area
 
 LIST_WIDTH = 208
@@ -102,6 +103,12 @@ class SettingsPage(Page):
     def restore_state(self, state: dict[str, str]) -> None:
         """Opens it again."""
         self.open_section(state.get("section", ""))
+
+    def landmark(self) -> QWidget:
+        """The programs that can be connected."""
+        self.open_section("programs")
+        section = self.sections["programs"]
+        return section.findChild(FormCard) or section
 
     def prepare_screenshot(self) -> None:
         """The first section."""

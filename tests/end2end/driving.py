@@ -23,6 +23,7 @@ import pytest
 from PySide6.QtCore import QRect
 from PySide6.QtGui import QColor, QImage
 
+from gm_desktop.preferences import Preferences
 from gm_desktop.theme import load_tokens
 from gm_engine import Fact, FactQuery, Memory
 
@@ -272,8 +273,13 @@ class Window:
 
 
 @contextmanager
-def a_window(display: str, scratch: Path, data_dir: Path, *options: str) -> Iterator[Window]:
-    """The desktop over the store in `data_dir`, with preferences of its own; `options` go to the command."""
+def a_window(display: str, scratch: Path, data_dir: Path, *options: str, with_tour: bool = False) -> Iterator[Window]:
+    """The desktop over the store in `data_dir`, with preferences of its own; `options` go to the command.
+
+    They say that the tour was seen, but for `with_tour`.
+    """
+    if not with_tour:
+        Preferences(scratch / "config" / "graymatter").remember_tour()
     environment = {
         **os.environ,
         "DISPLAY": display,
