@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from gm_desktop.formatting import number
-from gm_desktop.i18n import tr, tr_count
+from gm_desktop.i18n import tr
 from gm_desktop.theme import Theme
 from gm_desktop.widgets.basics import rule, text_label
 
@@ -58,7 +58,7 @@ class ImportTable(QWidget):
         layout.setSpacing(12)
         layout.addLayout(self._table(counts, new_label))
         if skipped:
-            layout.addWidget(self._skipped_title(len(skipped)))
+            layout.addWidget(text_label(tr("Records that stay out"), "section"))  # a line may speak of several
             layout.addWidget(self._skipped_list(theme, skipped), 1)
 
     @staticmethod
@@ -76,10 +76,6 @@ class ImportTable(QWidget):
             grid.addWidget(text_label(number(count.found), "muted"), line, 1, right)
             grid.addWidget(text_label(number(count.imported), "strong"), line, 2, right)
         return grid
-
-    @staticmethod
-    def _skipped_title(count: int) -> QWidget:
-        return text_label(tr_count("{count} record stays out", "{count} records stay out", count), "section")
 
     @staticmethod
     def _skipped_list(theme: Theme, skipped: Sequence[Left]) -> QWidget:
