@@ -4,7 +4,8 @@
 
 apt installs the package with what it declares, and nothing more: every library must be found, and the self-test must
 pass. Then a display and a window manager are added, and somebody who is not root double-clicks `gray.db`, imports it,
-searches, publishes and quits, without any network, by keys. Screenshots lie in `out/chroot`. Needs root and Debian.
+skips the tour, searches, publishes and quits, without any network, by keys. Screenshots lie in `out/chroot`. Needs root
+and Debian.
 
 The script runs in name spaces of its own (`unshare`): its mounts and processes are gone when it ends, however it ends.
 Mirror, suite and options of apt are those of this machine.
@@ -243,6 +244,10 @@ def use(debian: Debian, desk: Desk) -> None:
     desk.until(lambda: live_facts(debian) > 0, "the facts are in the store")
     desk.until(lambda: desk.sees("accent", least=1500), "it says what arrived")
     desk.shoot("imported")
+    desk.press("Escape")
+    preferences = debian.folder / HOME[1:] / ".config" / "graymatter" / "preferences.ini"
+    desk.until(lambda: preferences.is_file() and "tour=seen" in preferences.read_text(), "the tour shows")
+    desk.shoot("tour")
     desk.press("Escape")
     desk.go("Memory")
     desk.shoot("memory")
