@@ -49,7 +49,7 @@ class FilesExporter(Exporter[FilesReport]):
         return FilesReport(str(root), tuple(written), unchanged)
 
     def look(self, request: Request) -> ExportPlan:
-        """Compares each file with what is there."""
+        """Compares each file with what is there. Raises `PublishRefused` where that may not be read."""
         root = request.target / request.folder
         items: list[PlanItem] = []
         for path, content in self.files(request).items():
@@ -57,38 +57,51 @@ class FilesExporter(Exporter[FilesReport]):
             request.progress(len(items), None, f"Comparing {path}")
             data = b"".join(content())
             file = root / path
-            if not file.exists():
+            present = _read(file)
+            if present is None:
                 items.append(PlanItem("new", path, after=data))
-            elif file.read_bytes() == data:
+            elif present == data:
                 items.append(PlanItem("unchanged", path, file=file))
             else:
                 items.append(PlanItem("changed", path, file=file, after=data))
         return ExportPlan(str(root), tuple(items))
 
 
+def _read(path: Path) -> bytes | None:
+    """What is there; None when there is nothing."""
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise PublishRefused(f"{path} cannot be read: {error.strerror or error}.", path=str(path)) from error
+
+
 def _replace(path: Path, content: Content) -> bool:
     """Writes a file in one step unless it holds just this; whether it was written."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        return _write_whole(path, content)
+    except OSError as error:
+        if error.errno in _FULL:
+            raise DiskFull(f"The disk is full; {path} was not written.", path=str(path)) from error
+        raise PublishRefused(f"{path} cannot be written: {error.strerror or error}.", path=str(path)) from error
+
+
+def _write_whole(path: Path, content: Content) -> bool:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
         with temporary.open("wb") as file:
             for piece in content():
                 file.write(piece)
             file.flush()
             os.fsync(file.fileno())
         if path.is_file() and _same(path, temporary):
-            temporary.unlink()
             return False
         temporary.replace(path)
-    except OSError as error:
+        return True
+    finally:
         temporary.unlink(missing_ok=True)
-        if error.errno in _FULL:
-            raise DiskFull(f"The disk is full; {path} was not written.", path=str(path)) from error
-        raise PublishRefused(f"{path} cannot be written: {error.strerror or error}.", path=str(path)) from error
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    return True
 
 
 def _same(one: Path, other: Path) -> bool:

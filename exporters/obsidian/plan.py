@@ -49,7 +49,7 @@ class Plan:
     orphans: dict[str, str]
     seq: int
     state: str
-    untouched: int = 0
+    untouched: int
     deleted: Mapping[str, str] = field(default_factory=dict)
     extras: tuple[Extra, ...] = ()
     fresh: frozenset[str] = frozenset()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,9 +16,19 @@ from exporters.canvas import MARK, canvas_id
 from exporters.formats import CanvasExporter, DotExporter, HtmlExporter, JsonExporter, MarkdownExporter
 from exporters.obsidian.links import link_targets
 from exporters.obsidian.publish import publish
-from exporters.profiles import PublishOptions, PublishProfile, profile, profiles, save_profile
-from gm_engine import FactQuery, ImportRefused, InvalidInput, Memory, NotFound
-from gm_engine.records import Message
+from exporters.profiles import GROUP, PublishOptions, PublishProfile, profile, profiles, save_profile
+from gm_engine import (
+    Cancelled,
+    CancelToken,
+    DiskFull,
+    FactQuery,
+    ImportRefused,
+    InvalidInput,
+    Memory,
+    NotFound,
+    PublishRefused,
+)
+from gm_engine.records import JsonValue, Message
 from tests.fakes.clock import FrozenClock
 from tests.fakes.embedder import ScriptedEmbedder
 
@@ -204,3 +216,101 @@ def test_profiles_are_kept_with_the_store_and_can_be_undone(memory: Memory, tmp_
         profile(memory, "two")
     with pytest.raises(InvalidInput):
         save_profile(memory, PublishProfile("bad", ""))
+    with pytest.raises(InvalidInput, match="none of the choices"):
+        save_profile(memory, PublishProfile("bad", str(tmp_path), options=PublishOptions(links="braille")))  # type: ignore[arg-type]
+
+
+def test_profiles_that_a_newer_program_wrote_are_left_out_or_read_as_far_as_they_are_known(memory: Memory) -> None:
+    stored: dict[str, JsonValue] = {
+        "text": "somewhere",
+        "no vault": {"folder": "Memory"},
+        "no options": {"vault": "v", "options": 5},
+        "agents": {"vault": "v", "options": {"agents": 5}},
+        "accepts": {"vault": "v", "auto_accept": ["everything"]},
+        "known": {"vault": "v", "options": {"agents": ["a"], "smell": "fresh"}},
+    }
+    for name, value in stored.items():
+        memory.store_value(GROUP, name, value)
+    assert profiles(memory) == (PublishProfile("known", "v", "Memory", PublishOptions(agents=("a",))),)
+
+
+# --- files that are there already, and disks that are full -----------------------------------------------------------
+
+
+def test_a_preview_says_what_is_new_changed_and_right_already(memory: Memory, tmp_path: Path) -> None:
+    exporter = MarkdownExporter()
+    assert exporter.preview(memory, tmp_path / "out").new == ("scout.md",)
+    exporter.export(memory, tmp_path / "out")
+    assert exporter.plan(memory, tmp_path / "out").counts()["unchanged"] == 1
+    memory.remember("scout", "More.")
+    (item,) = exporter.plan(memory, tmp_path / "out").of("changed")
+    assert "+- More." in item.diff()
+    assert exporter.export(memory, tmp_path / "out").written == ("scout.md",)
+    assert "- More." in (tmp_path / "out" / "scout.md").read_text()
+
+
+def test_a_change_that_keeps_the_size_of_a_file_is_written(memory: Memory, tmp_path: Path) -> None:
+    DotExporter().export(memory, tmp_path)
+    path = tmp_path / "graph.dot"
+    right = path.read_bytes()
+    path.write_bytes(right.replace(b"employs", b"EMPLOYS"))
+    assert DotExporter().export(memory, tmp_path).written == ("graph.dot",)
+    assert path.read_bytes() == right
+
+
+def test_a_folder_in_the_place_of_a_file_is_refused_in_words(memory: Memory, tmp_path: Path) -> None:
+    (tmp_path / "graph.dot").mkdir()
+    with pytest.raises(PublishRefused, match="cannot be read: Is a directory"):
+        DotExporter().plan(memory, tmp_path)
+    with pytest.raises(PublishRefused, match="cannot be written: Is a directory"):
+        DotExporter().export(memory, tmp_path)
+    assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".part")] == []
+
+
+def test_a_target_that_is_a_file_is_refused(memory: Memory, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+    assert DotExporter().preview(memory, tmp_path / "out").new == ("graph.dot",)
+    with pytest.raises(PublishRefused, match="cannot be written"):
+        DotExporter().export(memory, tmp_path / "out")
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_a_full_disk_keeps_the_old_file_and_leaves_nothing_half(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    DotExporter().export(memory, tmp_path / "out")
+    before = (tmp_path / "out" / "graph.dot").read_bytes()
+    memory.graph.add("Third", type="thing")
+
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DiskFull, match="disk is full"):
+        DotExporter().export(memory, tmp_path / "out")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == {"graph.dot": before}
+
+
+def test_a_cancelled_export_keeps_the_old_file_and_leaves_nothing_half(memory: Memory, tmp_path: Path) -> None:
+    JsonExporter().export(memory, tmp_path / "out")
+    before = (tmp_path / "out" / "graymatter.json").read_bytes()
+    memory.remember("scout", "More.")
+    token = CancelToken()
+    with pytest.raises(Cancelled):
+        JsonExporter().export(memory, tmp_path / "out", cancel=token, progress=lambda *_: token.cancel())
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == {"graymatter.json": before}
+
+
+def test_an_export_without_a_target_is_asked_for_one(memory: Memory) -> None:
+    with pytest.raises(InvalidInput, match="where to export to"):
+        DotExporter().export(memory, None)
+
+
+def test_an_export_with_a_profile_goes_where_and_shows_what_it_says(memory: Memory, tmp_path: Path) -> None:
+    memory.remember("other", "Not shown.")
+    options = PublishOptions(agents=("scout",), retired="struck")
+    save_profile(memory, PublishProfile("home", str(tmp_path / "out"), options=options))
+    assert MarkdownExporter().export(memory, None, profile="home").written == ("scout.md",)
+    text = (tmp_path / "out" / "scout.md").read_text()
+    assert text.endswith("\n## Retired\n\n- ~~Old words.~~\n")
+    assert MarkdownExporter().export(memory, tmp_path / "mine", profile="home").target == str(tmp_path / "mine")

@@ -89,3 +89,76 @@ def test_the_other_formats_are_written_once(name: str, store: Path, tmp_path: Pa
     assert (again.json["written"], again.json["unchanged"]) == ([], 1)
     dry = run("--data-dir", store, "export", name, "--out", tmp_path / "other", "--dry-run", "--json")
     assert (len(dry.json["new"]), (tmp_path / "other").exists()) == (1, False)
+
+
+def test_a_vault_is_named_by_its_path_its_profile_or_because_there_is_only_one(store: Path, tmp_path: Path) -> None:
+    vault = tmp_path / "v"
+    status = ("--data-dir", store, "vault", "status", "--json")
+    nothing = run(*status)
+    assert (nothing.code, "--vault DIR or --profile NAME" in nothing.err) == (2, True)
+    run("--data-dir", store, "vault", "profile", "save", "home", "--vault", vault, "--folder", "Brain")
+    assert [run(*status, *which).json["folder"] for which in ((), ("--profile", "home"), ("--vault", vault))] == [
+        "Brain",
+        "Brain",
+        "Brain",
+    ]
+    other = run(*status, "--vault", tmp_path / "other").json
+    assert (other["vault"], other["folder"]) == (str(tmp_path / "other"), "Memory")
+    assert (
+        run(*status, "--vault", tmp_path / "other", "--profile", "home", "--folder", "Notes").json["plan"]["new"] == 4
+    )
+    run("--data-dir", store, "vault", "profile", "save", "second", "--vault", tmp_path / "w")
+    assert run(*status).code == 2
+    unknown = run(*status, "--profile", "third")
+    assert (unknown.code, unknown.error["code"]) == (3, "not_found")
+
+
+def test_store_and_vault_are_merged_by_hand_one_card_at_a_time(store: Path, tmp_path: Path) -> None:
+    vault = tmp_path / "v"
+    for text in ("The gate opens at nine.", "The lift is broken."):
+        run("--data-dir", store, "remember", "scout", text)
+    run("--data-dir", store, "vault", "profile", "save", "home", "--vault", vault)
+    run("--data-dir", store, "export", "obsidian", "--profile", "home")
+    for name, old, new in (("The gate opens at nine", "nine", "ten"), ("The lift is broken", "broken", "fast")):
+        note = vault / "Memory" / "Facts" / "scout" / f"{name}.md"
+        note.write_text(note.read_text().replace(f"> {name}", f"> {name}".replace(old, new)))
+    said = run("--data-dir", store, "vault", "inbox").out
+    assert "The gate opens at ten." in said
+    assert "its text was edited in the vault" in said
+    gate, lift = sorted(
+        run("--data-dir", store, "vault", "inbox", "--json").json["proposals"], key=lambda card: str(card["text"])
+    )
+    both = run("--data-dir", store, "vault", "accept", gate["id"], lift["id"], "--edit", "One.")
+    assert (both.code, "--edit is for one card" in both.err) == (2, True)
+    merged = run("--data-dir", store, "vault", "accept", gate["id"], "--edit", "The gate opens at half past nine.")
+    assert (merged.code, merged.out.startswith("accepted 1; undo with")) == (0, True)
+    again = run("--data-dir", store, "vault", "accept", gate["id"], "--json").json
+    assert (again["accepted"], [left["id"] for left in again["left"]], again["undo"]) == ([], [gate["id"]], None)
+    run("--data-dir", store, "export", "obsidian", "--profile", "home")
+    (note,) = (vault / "Memory" / "Facts" / "scout").glob("The gate*half*")
+    assert run("vault", "read", note).out == "The gate opens at half past nine.\n"
+
+
+def test_a_vault_is_tidied_and_what_went_to_the_trash_is_counted(store: Path, tmp_path: Path) -> None:
+    vault = tmp_path / "v"
+    run("--data-dir", store, "export", "obsidian", "--vault", vault)
+    (fact,) = run("--data-dir", store, "list", "scout", "--json").json
+    assert run("--data-dir", store, "forget", "scout", fact["id"]).code == 0
+    assert run("--data-dir", store, "vault", "tidy", "--vault", vault).out.startswith("1 moved to .trash, ")
+    assert run("--data-dir", store, "vault", "tidy", "--vault", vault, "--json").json["removed"] == 0
+    assert len(list((vault / ".trash").rglob("*.md"))) == 1
+
+
+def test_what_is_wrong_in_a_vault_is_said_line_by_line(store: Path, tmp_path: Path) -> None:
+    vault = tmp_path / "v"
+    for text in ("The gate opens at nine.", "The lift is broken."):
+        run("--data-dir", store, "remember", "scout", text)
+    run("--data-dir", store, "export", "obsidian", "--vault", vault)
+    facts = vault / "Memory" / "Facts" / "scout"
+    damaged = facts / "The gate opens at nine.md"
+    damaged.write_text(damaged.read_text().replace("mem_agent", "\tmem_agent"))
+    (facts / "The lift is broken.md").rename(vault / "Memory" / "Lift.md")
+    said = run("--data-dir", store, "vault", "status", "--vault", vault).out
+    assert "problem: Memory/Facts/scout/The gate opens at nine.md: it cannot be read" in said
+    assert "moved: Memory/Facts/scout/The lift is broken.md → Memory/Lift.md" in said
+    assert "problem: Memory/Facts/scout/" in run("--data-dir", store, "vault", "inbox", "--vault", vault).out
