@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Thread
@@ -35,6 +36,7 @@ Failed = Callable[[GrayMatterError], None]
 
 POLL_MS = 500
 INDEX_RETRY_POLLS = 10
+CALM_S = 3.0  # nobody has written for so long: other processes leave the processor alone
 PROGRESS_EVERY_S = 0.05
 JOIN_S = 30.0
 
@@ -96,8 +98,9 @@ class EngineHost(QObject):
         self._poll_in_flight = False
         self._poll_again = False
         self._polls = 0
+        self._changed_s = 0.0
         self._indexing = False
-        self._has_indexed = False
+        self._loaded = 0
         self._index_in_flight = False
         self._closing = Event()
         self._task_threads: list[Thread] = []
@@ -327,10 +330,7 @@ class EngineHost(QObject):
             deliver()
 
     def _fail(self, error: GrayMatterError, on_failed: Failed | None) -> None:
-        if on_failed is not None:
-            on_failed(error)
-        else:
-            self.failed.emit(error)
+        (on_failed or self.failed.emit)(error)
 
     def _crash(self, error: BaseException) -> JobCrashed:
         """Hands a bug to `crashed` on the GUI thread; called in a worker."""
@@ -374,7 +374,7 @@ class EngineHost(QObject):
         self._poll()
         self._polls += 1
         if self._polls % INDEX_RETRY_POLLS == 0:
-            self._wake_indexer(is_retry=True)  # another process may have let go of the indexer's lock
+            self._wake_indexer(is_retry=True)  # the indexer's lock may be free, or it is calm now
 
     def _poll(self) -> None:
         memory = self._memory
@@ -401,6 +401,7 @@ class EngineHost(QObject):
             self._poll_again = False
             self._poll()
         if changes:
+            self._changed_s = monotonic()
             self.changed.emit(changes)
             self._wake_indexer()
 
@@ -410,28 +411,37 @@ class EngineHost(QObject):
             return
         self._index_in_flight = True
 
-        def ended() -> None:
-            if not self._has_indexed:
-                self._has_indexed = True
-                gc.freeze()  # the same for what the vector index and the model brought
+        def ended(*, was_calm: bool) -> None:
+            if self._loaded <= was_calm:  # first the model, and once it is calm the vector index
+                self._loaded = 1 + was_calm
+                gc.freeze()  # the same for what these brought
             if memory is self._memory:
                 self._index_in_flight = False
 
         def failed(error: GrayMatterError) -> None:
-            ended()
+            ended(was_calm=False)
             self._indexing = error.code == "store_busy"
             self.failed.emit(error)
 
-        self._post(self._index, Ticket(), lambda: self._index_all(memory, tell=not is_retry), lambda _: ended(), failed)
+        job = partial(self._index_all, memory, tell=not is_retry)
+        self._post(self._index, Ticket(), job, lambda was_calm: ended(was_calm=was_calm), failed)
 
-    def _index_all(self, memory: Memory, *, tell: bool) -> None:
+    def _index_all(self, memory: Memory, *, tell: bool) -> bool:
         def told(status: VectorStatus) -> None:
             self._answered.emit(lambda: self.indexed.emit(status))
 
         def may_go_on() -> bool:
             return not self._closing.is_set() and memory is self._memory
 
-        index_all(memory, may_go_on=may_go_on, is_busy=self._runs_tasks, pause=self._closing.wait, told=told, tell=tell)
+        return index_all(
+            memory,
+            may_go_on=may_go_on,
+            is_busy=self._runs_tasks,
+            is_calm=lambda: monotonic() - self._changed_s >= CALM_S,
+            pause=self._closing.wait,
+            told=told,
+            tell=tell,
+        )
 
     def _runs_tasks(self) -> bool:
         """Index lane: whether a task works; three threads that take turns would hold up the window."""

@@ -22,20 +22,23 @@ def index_all(
     *,
     may_go_on: Callable[[], bool],
     is_busy: Callable[[], bool],
+    is_calm: Callable[[], bool],
     pause: Callable[[float], object],
     told: Callable[[VectorStatus], None],
     tell: bool,
-) -> None:
+) -> bool:
     """Embeds and indexes until nothing is left or `may_go_on` says no; waits while `is_busy`.
 
+    What would hold the interpreter lock is left until it `is_calm`; returns whether it was at last.
     `told` hears the state about once a second, and at the end if `tell` or anything was done.
     """
-    told_s = monotonic()
+    told_s, was_calm = monotonic(), False
     while may_go_on():
         if is_busy():
             pause(BUSY_PAUSE_S)
             continue
-        if not memory.index_step(BUDGET_S):
+        was_calm = is_calm()
+        if not memory.index_step(BUDGET_S, is_calm=was_calm):
             break
         tell = True
         pause(PAUSE_S)
@@ -44,3 +47,4 @@ def index_all(
             told(memory.vector_status())
     if tell and may_go_on():
         told(memory.vector_status())
+    return was_calm

@@ -107,14 +107,15 @@ class Indexer:
         """Why the last step could not do its work; empty when it could."""
         return self._error or ("" if self._feed is None else self._feed.error)
 
-    def step(self, budget_s: float, *, chroma: bool = True) -> bool:
+    def step(self, budget_s: float, *, chroma: bool = True, is_calm: bool = True) -> bool:
         """About `budget_s` seconds of work: texts are embedded, Chroma is filled (unless not `chroma`), then chores.
 
+        Unless `is_calm`, Chroma is not filled in this process: each of its writes holds the interpreter lock.
         Returns whether there is more to do at once. False also when another process does it, when the store is
         read-only, or when something failed: `error` says what, and it is tried again later. The first step that fills
         Chroma takes a second or two longer. Never raises an expected error.
         """
-        return self._index_step(budget_s, chroma=chroma) or self._chores_step(budget_s)
+        return self._index_step(budget_s, chroma=chroma, is_calm=is_calm) or self._chores_step(budget_s)
 
     def _chores_step(self, budget_s: float) -> bool:
         """A piece of the chores, unless another thread is at them."""
@@ -125,7 +126,7 @@ class Indexer:
         finally:
             self._doing_chores.release()
 
-    def _index_step(self, budget_s: float, *, chroma: bool) -> bool:
+    def _index_step(self, budget_s: float, *, chroma: bool, is_calm: bool) -> bool:
         with self._stepping:
             if self._pause_until > monotonic() or not self._owns_index():
                 return False
@@ -134,7 +135,7 @@ class Indexer:
                 more = self._embed_or_pause(deadline)
                 if more or self._closed or not chroma:
                     return more and not self._closed
-                return self._fill(deadline)
+                return self._fill(deadline, is_calm=is_calm)
             except GrayMatterError as error:
                 self._pause_until = monotonic() + (_BUSY_PAUSE_S if isinstance(error, StoreBusy) else _FAILED_PAUSE_S)
                 self._failed("indexing pauses", error)
@@ -348,13 +349,13 @@ class Indexer:
         with self._ledger.bookkeep() as connection:
             self.choice.promote(connection)
 
-    def _fill(self, deadline: float) -> bool:
+    def _fill(self, deadline: float, *, is_calm: bool) -> bool:
         if self._feed is None or self.planner is None:
             return False
         with self._ledger.read() as connection:
             self._choose_path(load_settings(connection).vector_path)
             self.planner.table.refresh(connection)
-        if self.planner.vector_path == "exact":
+        if self.planner.vector_path == "exact" or (self._feed.is_filled_here and not is_calm):
             return False
         failed_before = self._feed.error
         more = self._feed.fill_until(deadline)

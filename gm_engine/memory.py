@@ -567,9 +567,13 @@ class Memory(Curation, Keeping):
         """The cached ranks of a query: re-ranks for other weights without the store. Counts nothing."""
         return self._search.rank_table(agent_id, query, options)
 
-    def index_step(self, budget_s: float = 0.1) -> bool:
-        """About `budget_s` seconds of embedding and indexing; whether there is more to do."""
-        return self._search.index_step(budget_s)
+    def index_step(self, budget_s: float = 0.1, *, is_calm: bool = True) -> bool:
+        """About `budget_s` seconds of embedding and indexing; whether there is more to do.
+
+        Unless `is_calm`, a small vector index is not written to: searches are exact without it, and each write holds
+        the interpreter lock while other threads and the disk work, for long when other processes are busy too.
+        """
+        return self._search.index_step(budget_s, is_calm=is_calm)
 
     def examine_vectors(self, *, progress: Progress = no_progress, cancel: CancelToken | None = None) -> VectorExam:
         """Compares the vector index with exact answers; a wrong one is built anew, and if that does not help given up.

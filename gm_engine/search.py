@@ -237,9 +237,9 @@ class Search:
         if self._indexer is not None:
             self._indexer.wake()
 
-    def index_step(self, budget_s: float) -> bool:
+    def index_step(self, budget_s: float, *, is_calm: bool) -> bool:
         """See `Memory.index_step`."""
-        return self._loaded_indexer().step(budget_s)
+        return self._loaded_indexer().step(budget_s, is_calm=is_calm)
 
     def discard_indexes(self) -> bool:
         """See `Indexer.discard_indexes`."""

@@ -20,9 +20,10 @@ _PENDING_CHARS = 4_000_000  # bounds the memory of one list of pending texts, wh
 
 _LIVE = "f.superseded_by = '' AND f.kind <> 'alias'"
 _HAS_VECTOR = "EXISTS (SELECT 1 FROM vectors v WHERE v.model_id = ? AND v.text_key = f.text_key)"
+# `+model_id`: the rows are read in their order; by the index of `model_id` all of them would be sorted first
 _SINCE = (
     "SELECT vec_seq, text_key, data FROM vectors"
-    " WHERE model_id = ? AND vec_seq > ? AND length(data) = ? AND length(text_key) = 16 ORDER BY vec_seq"
+    " WHERE +model_id = ? AND vec_seq > ? AND length(data) = ? AND length(text_key) = 16 ORDER BY vec_seq"
 )
 _INSERT = (  # a text that was purged while it was being embedded must not come back as a vector
     "INSERT OR IGNORE INTO vectors(model_id, text_key, data)"
@@ -36,7 +37,7 @@ _COUNT_DROP = (
     " ON CONFLICT(key) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT)"
 )
 _PAGE = (
-    "SELECT vec_seq, text_key, data FROM vectors WHERE model_id = ? AND vec_seq > ? AND vec_seq <= ?"
+    "SELECT vec_seq, text_key, data FROM vectors WHERE +model_id = ? AND vec_seq > ? AND vec_seq <= ?"
     " AND length(data) = ? AND length(text_key) = 16 ORDER BY vec_seq LIMIT ?"
 )
 _SET_POINTER = (

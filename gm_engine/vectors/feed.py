@@ -108,6 +108,11 @@ class ChromaFeed:
         lag = progress.total - progress.done
         return self._failures < _ATTEMPTS and lag > (BULK_ROWS if self._table.size > SMALL_ROWS else 0)
 
+    @property
+    def is_filled_here(self) -> bool:
+        """Whether the index is so small that this process writes to it, holding the interpreter lock."""
+        return self._table.size <= SMALL_ROWS or not self._can_build
+
     def folder(self) -> OpenFolder | None:
         """The index that this process has open."""
         return self._open

@@ -82,6 +82,21 @@ def test_steps_embed_every_live_text_and_fill_chroma(store: Open) -> None:
     assert not memory.index_step(0.05)
 
 
+def test_a_small_index_is_left_alone_until_it_is_calm_and_searches_are_exact_meanwhile(store: Open) -> None:
+    memory = store()
+    fill(memory, 30)
+    while memory.index_step(0.05, is_calm=False):
+        pass
+    assert figures(memory)[:3] == (30, 0, 0)
+    assert len(memory.recall("scout", "crate 7", top_k=3).facts) == 3
+    work(memory)
+    assert figures(memory) == (30, 0, 30, "chroma")
+    fill(memory, 5, start=30)
+    while memory.index_step(0.05, is_calm=False):
+        pass
+    assert figures(memory)[:3] == (35, 0, 30)
+
+
 def test_equal_texts_share_one_vector_in_whatever_form_they_are_written(store: Open, tmp_path: Path) -> None:
     embedder = ScriptedEmbedder()
     memory = store(embedder)

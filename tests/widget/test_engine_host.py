@@ -7,8 +7,10 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import pytest
 from pytestqt.qtbot import QtBot
 
+from gm_desktop import engine_host
 from gm_desktop.engine_host import EngineHost, JobCrashed
 from gm_desktop.tasks import TaskState
 from gm_desktop.tickets import Latest
@@ -154,6 +156,21 @@ def test_the_index_lane_embeds_what_is_pending(open_host: EngineHost, qtbot: QtB
     assert heard.args is not None
     assert heard.args[0].pending == 0
     assert heard.args[0].embedded == 1
+
+
+def test_the_vector_index_is_written_once_nobody_has_written_facts_for_a_while(
+    open_host: EngineHost, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_host, "CALM_S", 3_600.0)
+    with qtbot.waitSignal(open_host.changed):
+        open_host.write(lambda memory: memory.remember("sales", "Ann prefers email"), lambda _: None)
+    with qtbot.waitSignal(open_host.indexed, timeout=60_000) as heard:
+        open_host.start_indexing()
+    assert heard.args is not None
+    assert (heard.args[0].embedded, heard.args[0].chroma) == (1, 0)
+    monkeypatch.setattr(engine_host, "CALM_S", 0.0)
+    with qtbot.waitSignal(open_host.indexed, timeout=60_000, check_params_cb=lambda status: status.chroma == 2):
+        open_host.write(lambda memory: memory.remember("sales", "Ben prefers letters"), lambda _: None)
 
 
 def test_closing_the_store_lets_go_of_it(
