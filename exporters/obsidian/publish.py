@@ -125,7 +125,7 @@ def publish(
             raise
         progress(len(plan.steps), len(plan.steps), "Checking links")
         report = _report(plan, writer, vault=vault, remove_orphans=remove_orphans)
-        writer.save(is_complete=not (report.left or report.orphaned or report.broken_links))
+        writer.save(is_complete=not (writer.is_late or report.left or report.orphaned or report.broken_links))
         return report
 
 

@@ -17,13 +17,17 @@ _NAME_IN_USE = "its new name is in use"
 
 @dataclass(slots=True)
 class Writer:
-    """Writes the notes of one plan. `done` are the steps as they were carried out."""
+    """Writes the notes of one plan. `done` are the steps as they were carried out.
+
+    `is_late` says that a file beside the notes changed since the plan was made and waits for the next publish.
+    """
 
     plan: Plan
     done: list[Step] = field(default_factory=list)
     removed: int = 0
     moved: int = 0
     files: int = 0
+    is_late: bool = False
     _manifest: Manifest = field(init=False)
     _stamps: dict[str, Stamp] = field(init=False)
 
@@ -128,6 +132,7 @@ class Writer:
             stamp = extra.stamp
             if extra.data is not None:
                 if self.plan.folder.stamp(extra.path) != stamp:
+                    self.is_late = True
                     continue
                 stamp = self.plan.folder.write(extra.path, extra.data)
                 self.files += 1
@@ -143,6 +148,7 @@ class Writer:
         if wanted.data is not None:
             file = self.plan.folder.vault / wanted.path
             if (Stamp.of(file.lstat()) if file.exists() else None) != wanted.stamp:
+                self.is_late = True
                 return
             self.plan.folder.write_setting(wanted.path, wanted.data)
             self.files += 1

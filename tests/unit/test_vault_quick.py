@@ -1,0 +1,161 @@
+"""How much a publish looks at: nothing where nothing happened, else the notes that a change may show in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from exporters.obsidian import folder, plan
+from exporters.obsidian.publish import preview, publish
+from exporters.plan import summary
+from exporters.profiles import PublishOptions
+from gm_engine import CancelToken, Memory, no_progress
+from tests.fakes.clock import FrozenClock
+from tests.fakes.embedder import ScriptedEmbedder
+from tests.fakes.vault_notes import note
+
+GATE, LIFT = "The gate opens at nine.", "The lift is broken."
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(tmp_path / "store", clock=FrozenClock(), embedder=ScriptedEmbedder(), background=False) as opened:
+        opened.remember("scout", GATE)
+        opened.remember("scout", LIFT)
+        yield opened
+
+
+@pytest.fixture
+def vault(memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A vault whose files are known by their stamps at once, not only when they are some milliseconds old."""
+    monkeypatch.setattr(folder, "_TICK_NS", -1_000_000_000)
+    publish(memory, tmp_path / "vault")
+    return tmp_path / "vault"
+
+
+def fact_id(memory: Memory, text: str) -> str:
+    (found,) = memory.resolve("scout", text)
+    return found
+
+
+class Looked(Exception):
+    """The store was read."""
+
+
+def will_look(memory: Memory, vault: Path, options: PublishOptions | None = None) -> bool:
+    """Whether a preview has to read the store, or knows from the files' stamps that everything is as it was."""
+
+    def look(*_: object, **__: object) -> None:
+        raise Looked
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "read_contents", look)
+        try:
+            preview(memory, vault, options=options)
+        except Looked:
+            return True
+        return False
+
+
+def test_a_vault_in_which_nothing_happened_is_not_compared_with_the_store(memory: Memory, vault: Path) -> None:
+    assert not will_look(memory, vault)
+    (vault / "diary.md").write_text("Mine.")
+    (vault / "Memory" / "mine.md").write_text("Mine.")
+    assert not will_look(memory, vault)
+    assert summary(preview(memory, vault)).unchanged == 4
+
+
+@pytest.mark.parametrize("name", ["moved", "deleted", "edited", "copied", "table", "table gone"])
+def test_whatever_a_person_did_in_the_folder_is_looked_at(memory: Memory, vault: Path, name: str) -> None:
+    path, table = note(vault, GATE), vault / "Memory" / "Memory.base"
+    match name:
+        case "moved":
+            path.rename(vault / "Memory" / "Gate.md")
+        case "deleted":
+            path.unlink()
+        case "edited":
+            path.write_text(path.read_text() + "Mine.")
+        case "copied":
+            path.with_name("Copy.md").write_text(path.read_text())
+        case "table":
+            table.write_text("views: []\n")
+        case _:
+            table.unlink()
+    assert will_look(memory, vault)
+
+
+def test_whatever_happened_in_the_store_or_was_asked_for_is_looked_at(memory: Memory, vault: Path) -> None:
+    assert will_look(memory, vault, PublishOptions(links="markdown"))
+    (vault / ".obsidian").mkdir()
+    (vault / ".obsidian" / "app.json").write_text('{"useMarkdownLinks": true}')
+    assert will_look(memory, vault)
+    memory.label("scout", [fact_id(memory, GATE)], "verified")
+    assert will_look(memory, vault)
+
+
+def test_settings_that_a_person_changed_are_no_reason_to_look_again(memory: Memory, vault: Path) -> None:
+    (vault / ".obsidian").mkdir()
+    tinted = PublishOptions(colours=True)
+    publish(memory, vault, options=tinted)
+    (vault / ".obsidian" / "graph.json").write_text("{}")
+    assert not will_look(memory, vault, tinted)
+
+
+def steps(memory: Memory, vault: Path, options: PublishOptions | None = None) -> set[str]:
+    """The notes that a publish makes anew and compares."""
+    place = folder.open_folder(vault, "Memory", create=False)
+    made = plan.make_plan(
+        memory, place, options=options or PublishOptions(), progress=no_progress, cancel=CancelToken()
+    )
+    return {Path(step.note.place.path).stem for step in made.steps}
+
+
+def test_a_changed_fact_is_compared_with_the_notes_that_show_it_and_no_others(memory: Memory, vault: Path) -> None:
+    memory.remember("porter", "Somebody else's.")
+    memory.graph.add("Zeta Works", type="organisation")
+    publish(memory, vault)
+    memory.label("scout", [fact_id(memory, GATE)], "verified")
+    assert steps(memory, vault) == {"The gate opens at nine", "scout", "Memory"}
+    publish(memory, vault)
+    memory.revise("scout", [fact_id(memory, GATE)], "Zeta Works opens at nine.")
+    assert steps(memory, vault) == {
+        "The gate opens at nine",
+        "Zeta Works opens at nine",
+        "Zeta Works",
+        "scout",
+        "Memory",
+    }
+
+
+def test_a_note_that_a_person_touched_is_compared_beside_those_of_a_changed_fact(memory: Memory, vault: Path) -> None:
+    note(vault, LIFT).write_text(note(vault, LIFT).read_text() + "Mine.")
+    memory.remember("porter", "New.")
+    assert steps(memory, vault) == {"The lift is broken", "New", "porter", "Memory"}
+
+
+def test_everything_is_compared_when_a_note_lies_elsewhere(memory: Memory, vault: Path) -> None:
+    memory.label("scout", [fact_id(memory, GATE)], "verified")
+    assert steps(memory, vault) == {"The gate opens at nine", "scout", "Memory"}
+    note(vault, LIFT).rename(vault / "Memory" / "Lift.md")
+    assert steps(memory, vault) == {"The gate opens at nine", "Lift", "scout", "Memory"}
+
+
+def test_everything_is_compared_when_the_note_of_a_changed_fact_cannot_tell_what_it_linked(
+    memory: Memory, vault: Path
+) -> None:
+    memory.remember("porter", "Somebody else's.")
+    publish(memory, vault)
+    (vault / "Archive").mkdir()
+    note(vault, GATE).rename(vault / "Archive" / "Gate.md")
+    memory.label("scout", [fact_id(memory, GATE)], "verified")
+    assert {"The lift is broken", "Somebody else's", "porter"} <= steps(memory, vault)
+
+
+def test_everything_is_compared_after_more_than_a_hundred_changes(memory: Memory, vault: Path) -> None:
+    for number in range(100):
+        memory.remember("porter", f"Fact {number}.")
+    assert "The lift is broken" not in steps(memory, vault)
+    memory.remember("porter", "Fact 100.")
+    assert {"The gate opens at nine", "The lift is broken", "scout"} <= steps(memory, vault)
