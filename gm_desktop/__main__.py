@@ -42,7 +42,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         from gm_desktop.screenshots import take_screenshots
 
         return take_screenshots(
-            qt, options.screenshots, data_dir=options.data_dir, size=options.size, language=options.language or "en"
+            qt,
+            options.screenshots,
+            data_dir=None if options.demo else options.data_dir,
+            size=options.size,
+            language=options.language or "en",
         )
     if options.self_test:
         from gm_desktop.self_test import self_test

@@ -15,6 +15,7 @@ from gm_desktop.app import App, Places
 from gm_desktop.screenshot_sources import configure_sources
 from gm_desktop.theme import Mode
 from gm_engine.clock import SystemClock
+from gm_engine.errors import GrayMatterError
 
 STEP_MS = 40
 SETTLE_MS = 250  # layouts, cursors and hover effects come to rest
@@ -28,7 +29,8 @@ Condition = Callable[[], bool]
 def take_screenshots(
     qt: QApplication, target: Path, *, data_dir: Path | None, size: tuple[int, int], language: str = "en"
 ) -> int:
-    """Writes the pictures into `target`; returns 0, or 1 when a page did not come to rest (its picture is still made).
+    """Writes the pictures into `target`; returns 0, or 1 when a page did not come to rest (its picture is still made)
+    or the store cannot be opened.
 
     Without `data_dir` a demo store is made up; with it, a copy of that store is shown, so that nothing is written to
     it. Preferences, vault and the empty store are temporary.
@@ -77,12 +79,18 @@ class _Show(QObject):
         try:
             self._condition = next(self._script)
         except StopIteration:
-            self._timer.stop()
-            for line in self._failures:
-                sys.stderr.write(f"{line}\n")
-            for done in self.finished:
-                done(1 if self._failures else 0)
+            self._end()
+        except GrayMatterError as error:
+            self._failures.append(error.message)
+            self._end()
         self._waiting_since_s = monotonic()
+
+    def _end(self) -> None:
+        self._timer.stop()
+        for line in self._failures:
+            sys.stderr.write(f"{line}\n")
+        for done in self.finished:
+            done(1 if self._failures else 0)
 
     def _play(self) -> Iterator[Condition]:
         app, host = self._app, self._app.host
