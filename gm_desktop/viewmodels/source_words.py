@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from gm_desktop.models.line_list import Line
 
 if TYPE_CHECKING:
     from gm_engine.recall_protocol.joint_answer import JointAnswer, JointHit, SourceOutcome
+    from gm_engine.recall_protocol.payloads import Health
     from gm_engine.recall_protocol.source_config import SourceConfig
     from gm_engine.recall_protocol.sources import SourceHealth
 
@@ -31,6 +33,21 @@ _REASONS = {
     "filter_unsupported": "it cannot apply the filter",
     "not_applicable": "it does not apply",
     "recall_schema": "its answer breaks the protocol",
+}
+_KINDS = {"fact": "Fact", "entity": "Entity", "checkpoint": "Checkpoint", "note": "Note"}
+_MODES = {
+    "exact": "Identifiers",
+    "lexical": "Words",
+    "semantic": "Meaning",
+    "structured": "Fields",
+    "temporal": "Dates",
+}
+_PASTS = {"none": "Not kept", "filter": "By date", "snapshot": "Any moment"}
+_SENSITIVITIES = {
+    "public": "Public",
+    "internal": "Internal",
+    "confidential": "Confidential",
+    "restricted": "Restricted",
 }
 _STATES = {
     "healthy": ("Healthy", "success"),
@@ -68,17 +85,23 @@ def source_line(source_id: str, config: SourceConfig | None, found: SourceHealth
     if found.health is None or found.error:
         return Line(source_id, name, _sentence(reason_words(found.error)), tr("Failed"), "danger")
     word, tone = _STATES[found.health.status]
-    coverage = {
-        "complete": tr("complete"),
-        "partial": tr("seen in part"),
-        "unknown": tr("coverage unknown"),
-    }[found.health.coverage]
+    coverage = _coverage(found.health)
     note = f"{display}  ·  {coverage}" if display and source_id != MEMORY else coverage
     return Line(source_id, name, note, tr(word), tone)
 
 
 def _name(source_id: str) -> str:
     return tr("Memory") if source_id == MEMORY else source_id
+
+
+def _word(known: Mapping[str, str], word: str) -> str:
+    """A word of the protocol as people say it; one that another program brought along stays as it is."""
+    return tr(known[word]) if word in known else word
+
+
+def _coverage(health: Health) -> str:
+    known = {"complete": tr("complete"), "partial": tr("seen in part"), "unknown": tr("coverage unknown")}
+    return known[health.coverage]
 
 
 def _sentence(text: str) -> str:
@@ -133,7 +156,7 @@ def hit_line(hit: JointHit) -> Line:
     where = _name(hit.source_id)
     excerpt = candidate.excerpt if candidate.excerpt != candidate.title else ""
     also = tr("also in {names}", names=", ".join(each.partition(":")[0] for each in hit.also_in)) if hit.also_in else ""
-    note = "  ·  ".join(part for part in (candidate.record_type, also, excerpt) if part)
+    note = "  ·  ".join(part for part in (_word(_KINDS, candidate.record_type), also, excerpt) if part)
     return Line(candidate.locator, candidate.title, note, where)
 
 
@@ -146,7 +169,7 @@ def details(config: SourceConfig | None, found: SourceHealth | None) -> tuple[tu
         rows.append((tr("Command"), " ".join((config.command, *config.args))))
         if config.location:
             rows.append((tr("Location"), config.location))
-        rows.append((tr("Ceiling"), config.ceiling))
+        rows.append((tr("Ceiling"), _word(_SENSITIVITIES, config.ceiling)))
         rows.append((tr("Prior"), f"{config.prior:g}"))
         rows.append((tr("Waits"), tr("{seconds} s for an answer", seconds=f"{config.deadline_s:g}")))
     return tuple((name, value, "") for name, value in rows)
@@ -157,7 +180,11 @@ def _health(found: SourceHealth) -> list[tuple[str, str]]:
     health = found.health
     if health is None:
         return rows
-    rows += [(tr("State"), tr(_STATES[health.status][0])), (tr("Coverage"), health.coverage), *_counts(found)]
+    rows += [
+        (tr("State"), tr(_STATES[health.status][0])),
+        (tr("Coverage"), _sentence(_coverage(health))),
+        *_counts(found),
+    ]
     gaps = [f"{name.replace('_', ' ')}: {value}" for name, value in (health.diagnostics or {}).items() if _tells(name)]
     return [*rows, *((tr("Note"), gap) for gap in gaps)]
 
@@ -169,10 +196,10 @@ def _manifest(found: SourceHealth) -> list[tuple[str, str]]:
     return [
         (tr("Adapter"), f"{manifest.display_name} ({manifest.adapter_id})"),
         (tr("Protocol"), tr("version {number}", number=manifest.protocol_version)),
-        (tr("Records"), ", ".join(manifest.record_types)),
-        (tr("Searches"), ", ".join(manifest.query_modes)),
-        (tr("Past"), manifest.as_of_support),
-        (tr("Sensitivity"), manifest.sensitivity),
+        (tr("Records"), ", ".join(_word(_KINDS, each) for each in manifest.record_types)),
+        (tr("Searches"), ", ".join(_word(_MODES, each) for each in manifest.query_modes)),
+        (tr("Past"), _word(_PASTS, manifest.as_of_support)),
+        (tr("Sensitivity"), _word(_SENSITIVITIES, manifest.sensitivity)),
     ]
 
 

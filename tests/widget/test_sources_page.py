@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,13 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.engine_host import EngineHost
+from gm_desktop.i18n import use_language
 from gm_desktop.notices import Notice, Notices
 from gm_desktop.sources_desk import source_places
 from gm_desktop.theme import Theme
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.source_settings import fields_of, settings_from
+from gm_desktop.viewmodels.source_words import details
 from gm_desktop.viewmodels.sources import Greeting, Places, SourceDraft, SourcesViewModel
 from gm_desktop.views.sources import SOURCE, SourcesPage
 from gm_engine import Memory, SourceRef
@@ -83,7 +86,7 @@ def test_each_source_says_how_it_is(page: SourcesPage, file: SourcesFile, qtbot:
     page._on_chosen("partial")
     rows = {name: value for name, value, _ in page.viewmodel.details}
     assert (rows["Coverage"], rows["Adapter"], rows["Protocol"]) == (
-        "partial",
+        "Seen in part",
         "Notes for tests (test-notes)",
         "version 1",
     )
@@ -91,6 +94,30 @@ def test_each_source_says_how_it_is(page: SourcesPage, file: SourcesFile, qtbot:
     assert page.source.said.toPlainText() == "reading notes in mode partial"
     assert page.tabs.currentIndex() == SOURCE
     assert page.source.remove.isVisible()
+
+
+def test_what_a_source_keeps_is_said_in_the_language_of_the_window_but_for_words_of_its_own(
+    page: SourcesPage, file: SourcesFile, qtbot: QtBot
+) -> None:
+    configure(file, "notes")
+    page.activate()
+    settled(qtbot, page.viewmodel)
+    known = page.viewmodel._health["notes"]
+    assert known.manifest is not None
+    strange = replace(known, manifest=replace(known.manifest, record_types=("note", "haiku")))
+    use_language("de")
+    try:
+        page._on_chosen("notes")
+        rows = {name: value for name, value, _ in page.viewmodel.details}
+        mixed = {name: value for name, value, _ in details(None, strange)}
+        page.viewmodel.search("rollback")
+        settled(qtbot, page.viewmodel)
+    finally:
+        use_language("en")
+    assert (rows["Einträge"], rows["Suchen"], rows["Vergangenheit"]) == ("Notiz", "Wörter", "Wird nicht aufbewahrt")
+    assert (rows["Vertraulichkeit"], rows["Obergrenze"], rows["Abdeckung"]) == ("Intern", "Vertraulich", "Vollständig")
+    assert mixed["Einträge"] == "Notiz, haiku"
+    assert {line.note.partition("  ·  ")[0] for line in page.viewmodel.hits.lines} == {"Notiz", "Fakt"}
 
 
 def test_one_question_shows_hits_in_one_order_and_a_chip_for_everybody(
