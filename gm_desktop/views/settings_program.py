@@ -49,9 +49,7 @@ class AppearanceSection(Section):
         self.language.choose(language)
         self.language.activated.connect(lambda _at: set_language(self.language.chosen))
         words = FormCard(tr("Language"))
-        words.add(
-            tr("Interface"), self.language, tr("From the next start on. Facts and help texts stay as they are written.")
-        )
+        words.add(tr("Interface"), self.language, tr("From the next start on. Facts stay as they are written."))
         stretched(self, (card, words))
         theme.changed.connect(self._show)
         self._show()
