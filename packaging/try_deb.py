@@ -215,7 +215,8 @@ def start_display(debian: Debian) -> Desk:
         raise TrialFailed(f"gray.db is not offered to the program: {kind} {opener}")
     print(f"gray.db is {MIME} and opens with {NAME}.desktop", flush=True)
     display = ":7"
-    server = ["Xvfb", display, "-screen", "0", SCREEN, "-fbdir", "/root", "-nolisten", "tcp", "-ac", "-r"]
+    server = ["Xvfb", display, "-screen", "0", SCREEN, "-fbdir", "/root", "-ac", "-r", "-noreset"]
+    server += ["-nolisten", "tcp", "-nolisten", "local"]  # no other X server of this machine can be in the way
     start(["chroot", str(debian.folder), *server], subprocess.DEVNULL)
     desk = Desk(debian, display)
     desk.until((debian.folder / "tmp/.X11-unix/X7").exists, "the X server listens")

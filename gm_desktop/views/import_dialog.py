@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtWidgets import QComboBox, QDialog, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QDialog, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from gm_desktop.formatting import duration, number
 from gm_desktop.i18n import tr, tr_count
@@ -112,8 +112,7 @@ class ImportDialog(QDialog):
         start = push_button(tr("Import"), "primary", lambda: self._start(has_agents=bool(state.choices)))
         start.setEnabled(summary.new > 0)
         buttons = [push_button(tr("Cancel"), "", self.reject), start]
-        self._fill([*shown, text_label(what, "small", wrap=True)], buttons)
-        start.setFocus()
+        self._fill([*shown, text_label(what, "small", wrap=True)], buttons, focus=start)
 
     def _start(self, *, has_agents: bool) -> None:
         self._viewmodel.start(self.agent.agent_id() if has_agents else "")
@@ -138,22 +137,17 @@ class ImportDialog(QDialog):
         note = text_label(
             tr("Every row becomes one fact. Agent, date and id are found by their names."), "small", wrap=True
         )
-        self._fill([self.column, note], [push_button(tr("Cancel"), "", self.reject), go])
-        self.column.setFocus()
+        self._fill([self.column, note], [push_button(tr("Cancel"), "", self.reject), go], focus=self.column)
 
     def _show_imported(self, state: Imported) -> None:
         summary = state.summary
         self._title.setText(tr_count("{count} record arrived", "{count} records arrived", summary.new))
         table = ImportTable(self._theme, summary.counts, summary.skipped, new_label=tr("Imported"))
         note = tr("Search by words and dates covers everything now; similarity follows in the background.")
-        self._fill(
-            [table, text_label(note, "small", wrap=True)],
-            [
-                push_button(tr("Close"), "", self.accept),
-                push_button(tr("Publish to Obsidian"), "", self._then(self._on_publish)),
-                push_button(tr("Show memory"), "primary", self._then(self._on_show_memory)),
-            ],
-        )
+        close = push_button(tr("Close"), "", self.accept)
+        publish = push_button(tr("Publish to Obsidian"), "", self._then(self._on_publish))
+        show = push_button(tr("Show memory"), "primary", self._then(self._on_show_memory))
+        self._fill([table, text_label(note, "small", wrap=True)], [close, publish, show], focus=show)
 
     def _then(self, act: Callable[[], None]) -> Callable[[], None]:
         def run() -> None:
@@ -162,7 +156,9 @@ class ImportDialog(QDialog):
 
         return run
 
-    def _fill(self, widgets: Sequence[QWidget], buttons: Sequence[QWidget]) -> None:
+    def _fill(
+        self, widgets: Sequence[QWidget], buttons: Sequence[QPushButton], *, focus: QWidget | None = None
+    ) -> None:
         for layout in (self._body, self._buttons):
             while (item := layout.takeAt(0)) is not None:
                 widget = item.widget()
@@ -175,3 +171,7 @@ class ImportDialog(QDialog):
         self._buttons.addStretch(1)
         for button in buttons:
             self._buttons.addWidget(button)
+            button.setDefault(button.property("kind") == "primary")
+        if focus is not None:
+            focus.show()  # its layout would do it later, and until then it cannot have the keyboard
+            focus.setFocus()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.app import App
@@ -60,6 +63,25 @@ def test_the_dialog_says_what_the_file_is_and_what_is_new(look: Callable[[Path],
     samples = [each.text() for each in dialog.findChildren(ElidedLabel)]
     assert "Prefers short answers with the figures first" in samples
     assert dialog.agent.currentText() == "As the file says: marta, sales"
+
+
+def test_enter_imports_what_was_looked_into_and_then_shows_it(
+    look: Callable[[Path], Opened], qtbot: QtBot, qapp: QApplication
+) -> None:
+    viewmodel, dialog = look(SAMPLES / "mem0.json")
+    dialog.activateWindow()
+    for text in ("Import", "Show memory"):
+        qtbot.waitUntil(partial(_has_keyboard, qapp, text))
+        focused = qapp.focusWidget()
+        assert focused is not None
+        QTest.keyClick(focused, Qt.Key.Key_Return)
+    assert isinstance(viewmodel.state, Imported)
+    assert not dialog.isVisible()
+
+
+def _has_keyboard(qapp: QApplication, text: str) -> bool:
+    focused = qapp.focusWidget()
+    return isinstance(focused, QPushButton) and focused.text() == text
 
 
 def test_texts_go_to_the_agent_that_was_typed_and_an_undo_takes_them_back(
