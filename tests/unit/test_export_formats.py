@@ -113,6 +113,29 @@ def test_a_canvas_has_only_the_fields_of_the_format_and_keeps_what_a_person_did(
     assert (path.stat().st_mtime_ns, path.stat().st_ino) == (rest.st_mtime_ns, rest.st_ino)
 
 
+def test_lines_that_a_person_drew_stay_while_both_ends_are_there(memory: Memory, tmp_path: Path) -> None:
+    publish(memory, tmp_path)
+    path = tmp_path / "Memory" / "Memory.canvas"
+    document = json.loads(path.read_text())
+    place = {"x": 1, "y": 2, "width": 3, "height": 4}
+    ours = next(node["id"] for node in document["nodes"] if node["type"] == "file")
+    document["nodes"] += [
+        {"id": "mine", "type": "text", "text": "x", **place},
+        {"id": "frame", "type": "group", **place},
+    ]
+    document["edges"] += [
+        {"id": "kept", "fromNode": "mine", "toNode": ours},
+        {"id": "loose", "fromNode": "mine", "toNode": "gone"},
+    ]
+    path.write_text(json.dumps(document))
+    memory.graph.add("Third", type="thing")
+    publish(memory, tmp_path)
+    after = json.loads(path.read_text())
+    assert {edge["id"] for edge in after["edges"] if not edge["id"].startswith(MARK)} == {"kept"}
+    kinds = [node["type"] for node in after["nodes"]]
+    assert "frame" in [node["id"] for node in after["nodes"]][: kinds.count("group")]
+
+
 def test_ids_of_a_canvas_do_not_depend_on_the_rest_of_the_graph() -> None:
     assert canvas_id("entity", "a") == canvas_id("entity", "a")
     assert canvas_id("entity", "a") != canvas_id("entitya")

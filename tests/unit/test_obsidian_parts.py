@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from exporters.obsidian.frontmatter import Moment, Properties, scalar, write
+from exporters.obsidian.frontmatter import (
+    FrontmatterError,
+    Moment,
+    Properties,
+    merge,
+    our_values,
+    parse,
+    scalar,
+    write,
+)
 from exporters.obsidian.links import BrokenLink, VaultIndex, link_targets, shown, wikilink
 from exporters.obsidian.names import PathBook, file_name, free_name, tag_part, title_of, words_of
 from exporters.obsidian.note_file import note_id
@@ -166,3 +175,27 @@ def test_links_resolve_by_path_whatever_the_case_and_escaped_ones_are_none() -> 
 )
 def test_a_note_is_recognised_by_its_id(head: bytes, found: str | None) -> None:
     assert note_id(head) == found
+
+
+def test_properties_that_a_person_wrote_in_another_way_are_compared_by_what_they_say() -> None:
+    mapping = parse("a: 1\nb: 2026-11-30\nc: 2026-11-30T10:00:00+01:00\nd:\ne: true\nf: 'x'\n")
+    assert our_values(mapping, "abcdefg") == {
+        "a": 1.0,
+        "b": "2026-11-30",
+        "c": "2026-11-30T09:00:00",
+        "d": "",
+        "e": True,
+        "f": "x",
+    }
+
+
+def test_a_single_tag_and_a_single_alias_become_lists_beside_ours() -> None:
+    ours = Properties({"mem_id": "01"}, ("Ours",), ("memory", "memory/new"))
+    merged = merge("tags: mine\naliases: Theirs\n", ours, stale_tags=("memory/old",))
+    assert merged == ('tags:\n  - mine\n  - memory\n  - memory/new\naliases:\n  - Theirs\n  - Ours\nmem_id: "01"\n')
+
+
+@pytest.mark.parametrize("raw", ["- a\n- b\n", "just words\n", "a: 1\n...\nb: 2\n", "a: [\n", "a: 1\na: 2\n"])
+def test_what_is_no_list_of_properties_is_not_merged(raw: str) -> None:
+    with pytest.raises(FrontmatterError):
+        merge(raw, Properties({"mem_id": "01"}, (), ("memory",)))

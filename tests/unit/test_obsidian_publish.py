@@ -116,6 +116,10 @@ def test_reading_a_note_gives_the_text_back_and_says_what_is_wrong_otherwise(mem
         read_note(vault / "nothing.md")
     with pytest.raises(InvalidInput, match="no note of a fact"):
         read_note(vault / "Memory" / "Memory.md")
+    path = note(vault, LIFT)
+    path.write_text(path.read_text().replace("> ", ""))
+    with pytest.raises(InvalidInput, match="lost its text"):
+        read_note(path)
     (vault / "mine.md").write_text("no frontmatter")
     with pytest.raises(InvalidInput, match="no frontmatter"):
         read_note(vault / "mine.md")
