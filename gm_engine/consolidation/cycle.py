@@ -22,7 +22,7 @@ from gm_engine.consolidation.decay import faded, fading
 from gm_engine.consolidation.dismissals import Dismissals, summary_key
 from gm_engine.consolidation.duplicates import compare_pairs, exact_groups, exact_proposals, star_proposals
 from gm_engine.consolidation.losses import lost_and_invented
-from gm_engine.consolidation.plan import Plan, as_it_would_be, sorted_out, weakest_half
+from gm_engine.consolidation.plan import Plan, as_it_would_be, pieces, sorted_out, weakest_half
 from gm_engine.consolidation.reports import report_detail
 from gm_engine.consolidation.steps import Steps
 from gm_engine.errors import BlockedValue, FactChanged, InvalidInput, LanguageModelFailed, ProposalDecided
@@ -36,12 +36,13 @@ from gm_engine.store.database import Ledger
 from gm_engine.store.facts import load_versions
 from gm_engine.store.proposals import (
     WAITING,
+    add_proposals,
     dismissed,
-    insert_proposals,
     list_proposals,
     load_proposals,
     required,
     set_state,
+    states_of,
     waiting_keys,
 )
 from gm_engine.store.settings import load_settings
@@ -116,10 +117,10 @@ class Cycle:
             shown = tuple(as_it_would_be(proposal, self._now_ns) for proposal in new)
             return replace(report, proposals=shown, pruned=len(gone.leaving), errors=tuple(self._errors))
         yield 0, None, "writing proposals"
-        proposals = yield from self._propose(new, changed)
+        written = yield from self._propose(new, changed)
         report = yield from self._apply(report)
         report = yield from self._prune(report, gone.leaving)
-        return (yield from self._finish(replace(report, errors=tuple(self._errors)), proposals, seq))
+        return (yield from self._finish(replace(report, errors=tuple(self._errors)), written, seq))
 
     # --- decay and pruning -----------------------------------------------------------------------------------------
 
@@ -305,23 +306,24 @@ class Cycle:
             yield start, len(ids), stage
         return found
 
-    def _propose(self, new: Sequence[NewProposal], changed: Sequence[tuple[Proposal, bool]]) -> Steps[list[Proposal]]:
-        """Writes the new proposals, unless another cycle wrote the same meanwhile."""
+    def _propose(self, new: Sequence[NewProposal], changed: Sequence[tuple[Proposal, bool]]) -> Steps[list[str]]:
+        """Writes the new proposals, unless another cycle wrote the same meanwhile; their ids."""
         for start in range(0, len(changed), _PROPOSALS):
             turned = changed[start : start + _PROPOSALS]
             with self._write("propose") as tx:
-                current = {one.id: one for one in required(tx.connection, [old.id for old, _ in turned])}
+                current = states_of(tx.connection, [old.id for old, _ in turned])
                 for old, comes_back in turned:
-                    if current[old.id].state == old.state:
-                        set_state(tx, [current[old.id]], "open" if comes_back else "withdrawn")
+                    if current[old.id] == (old.state, old.seq):
+                        set_state(tx, [old], "open" if comes_back else "withdrawn")
             yield start, len(changed), "writing proposals"
-        written: list[Proposal] = []
-        for start in range(0, len(new), _PROPOSALS):
+        written: list[str] = []
+        done = 0
+        for piece in pieces(new, proposals=_PROPOSALS, facts=_PAGE):
             with self._write("propose") as tx:
                 known = set(waiting_keys(tx.connection, "consolidation", self._plan.agent_id).values())
-                some = [one for one in new[start : start + _PROPOSALS] if (one.kind, one.same_key) not in known]
-                written += insert_proposals(tx, some)
-            yield start, len(new), "writing proposals"
+                written += add_proposals(tx, [one for one in piece if (one.kind, one.same_key) not in known])
+            yield done, len(new), "writing proposals"
+            done += len(piece)
         return written
 
     def _write(self, verb: str) -> AbstractContextManager[Transaction]:
@@ -354,7 +356,7 @@ class Cycle:
 
     # --- reports ---------------------------------------------------------------------------------------------------
 
-    def _finish(self, report: CycleReport, proposals: Sequence[Proposal], seq: int) -> Steps[CycleReport]:
+    def _finish(self, report: CycleReport, ids: Sequence[str], seq: int) -> Steps[CycleReport]:
         """Journals the report, unless an automatic cycle had nothing to do; counts the cycle."""
         did = report.proposed or report.applied or report.pruned or report.errors
         entry: int | None = None
@@ -372,6 +374,5 @@ class Cycle:
             rows.add_to_counters(
                 connection, agent_id=self._plan.agent_id, seq=seq, added=added, last=report_detail(report)
             )
-        ids = [proposal.id for proposal in proposals]
         now = yield from self._of_many(ids, load_proposals, "pruning", at_once=_PROPOSALS)
         return replace(report, seq=entry, proposals=tuple(now[one] for one in ids))

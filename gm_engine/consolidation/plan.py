@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gm_engine.consolidation.dismissals import Dismissals
@@ -49,6 +49,20 @@ def sorted_out(
         if old.stale or outdated:
             changed.append((old, False))
     return new, len(seen), changed
+
+
+def pieces(new: Sequence[NewProposal], *, proposals: int, facts: int) -> Iterator[list[NewProposal]]:
+    """The same in pieces of at most so many proposals about at most so many facts; one about more stands alone."""
+    piece: list[NewProposal] = []
+    held = 0
+    for one in new:
+        if piece and (len(piece) == proposals or held + len(one.facts) > facts):
+            yield piece
+            piece, held = [], 0
+        piece.append(one)
+        held += len(one.facts)
+    if piece:
+        yield piece
 
 
 def weakest_half(facts: Sequence[LiveFact], decisions: Dismissals) -> list[LiveFact]:

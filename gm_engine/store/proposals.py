@@ -52,7 +52,17 @@ class Decided:
 
 
 def insert_proposals(tx: Transaction, new: Sequence[NewProposal]) -> tuple[Proposal, ...]:
-    """Puts proposals into the inbox, open. Raises `InvalidInput` for a text or agent that the ledger cannot hold."""
+    """`add_proposals`, and what they are now."""
+    ids = add_proposals(tx, new)
+    found = load_proposals(tx.connection, ids)
+    return tuple(found[proposal_id] for proposal_id in ids)
+
+
+def add_proposals(tx: Transaction, new: Sequence[NewProposal]) -> list[str]:
+    """Puts proposals into the inbox, open; their ids.
+
+    Raises `InvalidInput` for a text or agent that the ledger cannot hold.
+    """
     rows, ids = [], []
     for proposal in new:
         if proposal.text:
@@ -74,8 +84,7 @@ def insert_proposals(tx: Transaction, new: Sequence[NewProposal]) -> tuple[Propo
         )
     if rows:
         tx.connection.exec_driver_sql(_INSERT, rows)
-    found = load_proposals(tx.connection, ids)
-    return tuple(found[proposal_id] for proposal_id in ids)
+    return ids
 
 
 def _payload(proposal: NewProposal) -> dict[str, Any]:
@@ -150,6 +159,15 @@ def waiting_keys(connection: Connection, source: ProposalSource, agent_id: str) 
         (source, agent_id),
     )
     return {row[0]: (row[1], row[2]) for row in rows}
+
+
+def states_of(connection: Connection, ids: Sequence[str]) -> dict[str, tuple[ProposalState, int]]:
+    """The state of proposals by id, and the journal seq that gave it to them."""
+    rows = connection.exec_driver_sql(
+        "SELECT id, state, decided_seq FROM proposals WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(ids)),),
+    )
+    return {row[0]: (row[1], row[2] or 0) for row in rows}
 
 
 def waiting_clients(connection: Connection) -> tuple[WaitingClient, ...]:
