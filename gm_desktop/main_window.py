@@ -277,7 +277,7 @@ class MainWindow(QMainWindow):
         self._stack.addWidget(self._start)
         self.strip = ActivityStrip(self._theme)
         self.ground = QWidget()
-        self.toasts = ToastStack(self._theme, self.ground, bottom_px=HEIGHT)
+        self.toasts = ToastStack(self._theme, self.ground, bottom_px=HEIGHT, gap=lambda: self.rail.gap)
         self._drop_hint = DropHint(self._theme, self.ground)
         self.palette_popup = CommandPalette(self._theme, self.ground, find)
 

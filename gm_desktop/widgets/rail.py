@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QDragEnterEvent, QDragLeaveEvent, QDropEvent, QIcon, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QSizePolicy, QStyle, QToolButton, QVBoxLayout, QWidget
 
 from gm_desktop.formatting import number
 from gm_desktop.i18n import tr_count
@@ -88,20 +88,24 @@ class RailButton(QToolButton):
         if ground or is_framed:
             painter.drawRoundedRect(box, 7, 7)
         mode = QIcon.Mode.Normal if self.isEnabled() else QIcon.Mode.Disabled
-        self.icon().paint(painter, QRect(11, (self.height() - 16) // 2, 16, 16), Qt.AlignmentFlag.AlignCenter, mode)
+        picture = self._mirrored(QRect(11, (self.height() - 16) // 2, 16, 16))
+        self.icon().paint(painter, picture, Qt.AlignmentFlag.AlignCenter, mode)
         role = "text_faint" if not self.isEnabled() else "accent" if self.isChecked() else "text_muted"
         painter.setPen(theme.color(role))
         painter.setFont(theme.font("strong"))
         text = self.text().rstrip("….")
-        painter.drawText(self.rect().adjusted(38, 0, -8, 0), Qt.AlignmentFlag.AlignVCenter, text)
+        painter.drawText(self._mirrored(self.rect().adjusted(38, 0, -8, 0)), Qt.AlignmentFlag.AlignVCenter, text)
         if self._count:
             self._paint_count(painter)
+
+    def _mirrored(self, rect: QRect) -> QRect:
+        return QStyle.visualRect(self.layoutDirection(), self.rect(), rect)
 
     def _paint_count(self, painter: QPainter) -> None:
         shown = number(self._count) if self._count < 1_000 else "999+"
         painter.setFont(self._theme.font("small"))
         width = max(20, painter.fontMetrics().horizontalAdvance(shown) + 12)
-        pill = QRectF(self.width() - width - 8, (self.height() - 18) / 2, width, 18)
+        pill = QRectF(self._mirrored(QRect(self.width() - width - 8, (self.height() - 18) // 2, width, 18)))
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(self._theme.color("accent"))
         painter.drawRoundedRect(pill, 9, 9)
@@ -121,6 +125,7 @@ class NavigationRail(QWidget):
         self._buttons: dict[str, RailButton] = {}
         self._icons: dict[str, str] = {}
         self._group = QButtonGroup(self)
+        self._gap = QWidget()
         self._mark = Picture(theme, "mark", "accent", _MARK_PX)
         self.setFixedWidth(WIDTH)
         self._pages, self._actions = QVBoxLayout(), QVBoxLayout()
@@ -152,6 +157,11 @@ class NavigationRail(QWidget):
         button = RailButton(self._theme, action.text())
         button.setDefaultAction(action)
         self._actions.addWidget(button)
+
+    @property
+    def gap(self) -> QRect:
+        """Where it is empty, between the pages and the actions."""
+        return self._gap.geometry()
 
     def accept_facts(self, page_id: str) -> None:
         """Lets a dragged fact be dropped on the entry of this page."""
@@ -185,7 +195,7 @@ class NavigationRail(QWidget):
             column.setSpacing(2)
         layout.addLayout(head)
         layout.addLayout(self._pages)
-        layout.addStretch(1)
+        layout.addWidget(self._gap, 1)
         layout.addLayout(self._actions)
 
     def _paint_icons(self) -> None:

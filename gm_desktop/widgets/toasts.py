@@ -1,10 +1,10 @@
-"""Toasts: short messages in the lower left of the window, with at most one button, gone after a while."""
+"""Toasts: short messages low in the window, where lines begin, with at most one button, gone after a while."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QFrame, QGraphicsDropShadowEffect, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -97,11 +97,14 @@ class Toast(QFrame):
 
 
 class ToastStack(QWidget):
-    """Up to three toasts in the lower left of its parent, newest lowest: over no button that decides on a card."""
+    """Up to three toasts where its parent's last lines begin, newest lowest: over no button that decides on a card.
 
-    def __init__(self, theme: Theme, parent: QWidget, *, bottom_px: int) -> None:
+    They keep to the height of `gap`, which is empty, while there is room in it; else to the bottom.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget, *, bottom_px: int, gap: Callable[[], QRect]) -> None:
         super().__init__(parent)
-        self._theme, self._bottom_px, self._over = theme, bottom_px, parent
+        self._theme, self._bottom_px, self._gap, self._over = theme, bottom_px, gap, parent
         self._toasts: list[Toast] = []
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(24, 16, 24, 12)
@@ -156,6 +159,9 @@ class ToastStack(QWidget):
         parent = self._over
         self._layout.activate()
         size = self._layout.sizeHint().boundedTo(QSize(MAX_WIDTH + 48, parent.height()))
-        self.setGeometry(0, parent.height() - self._bottom_px - size.height(), size.width(), size.height())
+        gap = self._gap()
+        bottom = gap.bottom() + 1 if gap.height() >= size.height() else parent.height() - self._bottom_px
+        start = parent.width() - size.width() if self.isRightToLeft() else 0
+        self.setGeometry(start, bottom - size.height(), size.width(), size.height())
         self.show()
         self.raise_()

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import perf_counter
 
 import pytest
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QRect, Qt, QTimer
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -23,6 +23,7 @@ from gm_desktop.tasks import Task, TaskBoard, TaskState
 from gm_desktop.theme import Theme
 from gm_desktop.widgets.activity_strip import ActivityStrip, TaskLine
 from gm_desktop.widgets.basics import EmptyState, text_label
+from gm_desktop.widgets.rail import RailButton
 from gm_desktop.widgets.toasts import AT_MOST, ToastStack
 from gm_engine.errors import FactChanged, GrayMatterError, StoreTooNew
 
@@ -120,7 +121,7 @@ def test_toasts_make_room_for_newer_ones_and_their_button_acts_once(theme: Theme
     window = QWidget()
     qtbot.addWidget(window)
     window.resize(800, 600)
-    stack = ToastStack(theme, window, bottom_px=34)
+    stack = ToastStack(theme, window, bottom_px=34, gap=QRect)
     ran: list[str] = []
     toast = stack.show_toast("first", level="success", action=("Undo", lambda: ran.append("undone")))
     toast.button.click()
@@ -130,6 +131,19 @@ def test_toasts_make_room_for_newer_ones_and_their_button_acts_once(theme: Theme
         stack.show_toast(f"toast {number}", level="info")
     assert len(stack.texts()) == AT_MOST
     assert stack.texts()[-1] == f"toast {AT_MOST + 1}"
+
+
+def test_an_entry_of_the_rail_is_mirrored_where_text_runs_from_right_to_left(theme: Theme, qtbot: QtBot) -> None:
+    entry = RailButton(theme, "Review")
+    qtbot.addWidget(entry)
+    entry.resize(164, 34)
+    entry.show_count(3)
+    places = []
+    for direction in (Qt.LayoutDirection.LeftToRight, Qt.LayoutDirection.RightToLeft):
+        entry.setLayoutDirection(direction)
+        picture = entry.grab().toImage()
+        places.append([x for x in range(picture.width()) if picture.pixelColor(x, 10) == theme.color("accent")])
+    assert places[1] == [163 - x for x in reversed(places[0])] != []
 
 
 def test_labels_never_interpret_what_they_show(theme: Theme, qtbot: QtBot) -> None:

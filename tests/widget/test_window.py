@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
+from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -25,11 +26,13 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.app import App, Places
+from gm_desktop.main_window import MainWindow
 from gm_desktop.views.crash_dialog import CrashDialog
 from gm_desktop.views.first_run import Choice, FirstRunView
 from gm_desktop.views.import_dialog import ImportDialog
 from gm_desktop.views.shortcuts_dialog import ShortcutsDialog
 from gm_desktop.widgets.drop_hint import DropHint
+from gm_desktop.widgets.rail import RailButton
 from gm_engine import BALANCED_WEIGHTS, CancelToken, Memory, Progress
 from tests.fakes.clock import FrozenClock
 from tests.widget.conftest import open_scripted
@@ -362,6 +365,32 @@ def test_text_dragged_over_the_window_is_no_import(open_app: App) -> None:
     enter.ignore()
     open_app.window.dragEnterEvent(enter)
     assert not enter.isAccepted()
+
+
+def test_toasts_cover_no_entry_of_the_rail_while_there_is_room_beside_them(
+    open_app: App, qapp: QApplication, qtbot: QtBot
+) -> None:
+    window = open_app.window
+    window.resize(1280, 800)
+    try:
+        for direction in (Qt.LayoutDirection.LeftToRight, Qt.LayoutDirection.RightToLeft):
+            qapp.setLayoutDirection(direction)
+            open_app.notices.show("Moved 3 facts", action=("Undo", lambda: None))
+            entries = [each for each in window.rail.findChildren(RailButton) if each.isVisible()]
+            assert len(entries) > 12
+            qtbot.waitUntil(partial(_keep_clear, window, entries, is_mirrored=qapp.isRightToLeft()))
+    finally:
+        qapp.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+
+
+def _keep_clear(window: MainWindow, entries: list[RailButton], *, is_mirrored: bool) -> bool:
+    toasts = QRect(window.toasts.mapTo(window, QPoint()), window.toasts.size())
+    rail = QRect(window.rail.mapTo(window, QPoint()), window.rail.size())
+    covered = [each.text() for each in entries if toasts.intersects(QRect(each.mapTo(window, QPoint()), each.size()))]
+    assert covered == []
+    assert toasts.intersects(rail), "they begin where lines begin"
+    assert (rail.x() > 600) == is_mirrored
+    return True
 
 
 def test_toasts_of_a_closed_store_are_taken_away(open_app: App) -> None:
