@@ -45,6 +45,8 @@ def reader_for(path: Path, *, name: str | None) -> Reader | None:
     """
     if not path.exists():
         raise NotFound(f"There is no file {path}.", path=str(path))
+    if not path.is_file() and not path.is_dir():  # reading a pipe would wait for whoever writes to it
+        raise ImportRefused(f"{path.name} is not a regular file.", file=path.name)
     if name == GRAYMATTER_FORMAT:
         return None
     if name is not None:

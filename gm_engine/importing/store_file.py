@@ -86,10 +86,6 @@ def _located(path: Path) -> Path:
         if not inside:
             raise NotFound(f"There is no gray.db in {path}.", path=str(path))
         return inside[0]
-    if not path.exists():
-        raise NotFound(f"There is no file {path}.", path=str(path))
-    if not path.is_file():
-        raise ImportRefused(f"{path.name} is not a regular file.", file=path.name)
     return path
 
 

@@ -1,0 +1,200 @@
+"""Other programs' files as they are found: half broken, in older shapes, with what is no memory among the memories."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gm_engine import Memory
+from gm_engine.errors import ImportRefused, NotFound
+from gm_engine.records import FactQuery, ImportReport
+from tests.fakes.clock import FrozenClock
+from tests.fakes.embedder import ScriptedEmbedder
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(tmp_path / "store", clock=FrozenClock(), embedder=ScriptedEmbedder(), background=False) as opened:
+        yield opened
+
+
+def imported(memory: Memory, path: Path, content: str, **options: object) -> tuple[list[str], dict[str, str]]:
+    """The texts that came, sorted, and why which record was left."""
+    path.write_text(content, encoding="utf-8")
+    report: ImportReport = memory.import_store(path, **options)  # type: ignore[arg-type]
+    texts = sorted(fact.text for fact in memory.list_facts(FactQuery()))
+    return texts, {skip.id: skip.reason for skip in report.skipped}
+
+
+def test_an_export_of_claude_is_read_in_each_of_its_shapes(memory: Memory, tmp_path: Path) -> None:
+    export = [
+        {
+            "conversations_memory": "**Work**\n\n- Ana leads the team.\n\n```\ncode\n```\n",
+            "project_memories": {"p": "The quay is closed."},
+        },
+        {"project_memories": ["- The crane is new.", 7]},
+        {"memory": "Bo likes tea.", "created_at": "2026-03-02T16:15:30Z"},
+        {"content": " "},
+        "A text alone.",
+        7,
+    ]
+    texts, left = imported(memory, tmp_path / "memories.json", json.dumps(export), format="memory-list")
+    assert texts == [
+        "A text alone.",
+        "Ana leads the team.",
+        "Bo likes tea.",
+        "The crane is new.",
+        "The quay is closed.",
+    ]
+    assert left["memory 4"] == "it holds no memory"
+    assert left["memory 6"] == "it is neither a text nor an object"
+    assert any("is no memory" in reason for reason in left.values())
+
+
+def test_a_list_of_memories_may_hold_headings_fences_and_bytes_that_are_no_text(memory: Memory, tmp_path: Path) -> None:
+    path = tmp_path / "memories.txt"
+    lines = [
+        b"# Memories",
+        b"Saved so far:",
+        b"```",
+        b"- [2026-03-02] - Ana leads.",
+        b"",
+        b"\xff\xfe",
+        b"* Bo likes tea.",
+    ]
+    path.write_bytes(b"\n".join([*lines, b"[no date] - The quay is closed.", b"[sic] - not a date"]))
+    report = memory.import_store(path)
+    texts = sorted(fact.text for fact in memory.list_facts(FactQuery()))
+    assert texts == ["Ana leads.", "Bo likes tea.", "The quay is closed.", "[sic] - not a date"]
+    assert [skip.id for skip in report.skipped] == ["line 6"]
+
+
+def test_a_graph_of_the_memory_server_leaves_what_has_no_name_or_end(memory: Memory, tmp_path: Path) -> None:
+    lines = [
+        {"type": "entity", "name": "Ana", "entityType": 7, "observations": ["leads", " ", 7]},
+        {"type": "entity", "name": " "},
+        {"type": "entity", "name": "Bo", "observations": "likes tea"},
+        {"type": "relation", "from": "Ana", "to": "", "relationType": "knows"},
+        {"type": "relation", "from": "Ana", "to": "Bo", "relationType": "knows"},
+        {"type": "secret"},
+    ]
+    content = "\n".join(json.dumps(line) for line in lines)
+    texts, left = imported(memory, tmp_path / "memory.jsonl", content, format="mcp-memory")
+    assert texts == ["Ana: leads"]
+    assert {(edge.from_id, edge.relation, edge.to_id) for edge in memory.graph.edges()} == {("ana", "knows", "bo")}
+    assert sorted(set(left.values())) == [
+        "from, to or relationType is missing",
+        "it has no name",
+        "its type is neither entity nor relation",
+        "observations is not a list",
+        "the observation is not a text",
+    ]
+
+
+def test_observations_of_claude_mem_hold_facts_a_title_or_nothing(memory: Memory, tmp_path: Path) -> None:
+    export = {
+        "observations": [
+            {"facts": '["The gate opens at nine.", " "]', "project": "ops"},
+            {"facts": "not json", "title": "Quay", "narrative": "It is closed."},
+            {"facts": 7, "text": "A text alone."},
+            {"facts": []},
+            "no object",
+        ],
+        "summaries": [{"learned": "Cranes are slow."}, {"learned": ""}],
+    }
+    texts, left = imported(memory, tmp_path / "claude_mem.json", json.dumps(export), format="claude-mem")
+    assert texts == ["A text alone.", "Cranes are slow.", "Quay: It is closed.", "The gate opens at nine."]
+    assert "the record is not a JSON object" in left.values()
+    assert "nothing was learnt" in left.values()
+    assert list(left.values()).count("it holds no text") == 2
+
+
+def test_a_table_with_an_endless_cell_loses_that_row_only(memory: Memory, tmp_path: Path) -> None:
+    limit = csv.field_size_limit()
+    try:
+        path = tmp_path / "facts.tsv"
+        endless = "x" * 5_000_000
+        texts, left = imported(memory, path, f"text\twho\nShort one.\ta\n{endless}\tb\nShort two.\tc\n", format="csv")
+    finally:
+        csv.field_size_limit(limit)
+    assert texts == ["Short one.", "Short two."]
+    assert len(left) == 1
+
+
+def test_a_table_in_another_encoding_is_refused_with_what_to_do(memory: Memory, tmp_path: Path) -> None:
+    path = tmp_path / "facts.csv"
+    path.write_bytes("text\nDer Kühlraum ist zu.\n".encode("latin-1"))
+    with pytest.raises(ImportRefused, match="save it as CSV UTF-8"):
+        memory.import_store(path)
+    (tmp_path / "empty.csv").write_text("\n\n")
+    with pytest.raises(ImportRefused, match="no header"):
+        memory.import_store(tmp_path / "empty.csv", format="csv")
+    assert memory.last_seq() == 0
+
+
+def test_lines_without_one_object_have_no_columns(memory: Memory, tmp_path: Path) -> None:
+    with pytest.raises(ImportRefused):
+        imported(memory, tmp_path / "facts.jsonl", "[1]\n7\n", columns={"text": "message"})
+
+
+def test_a_folder_of_notes_is_read_without_its_links_and_with_front_matter_that_is_none(
+    memory: Memory, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes"
+    (notes / "deep").mkdir(parents=True)
+    (notes / "one.md").write_text("---\nkey: [unclosed\n---\nThe gate opens at nine.\n")
+    (notes / "deep" / "two.md").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "three.md").write_text("The quay is closed.")
+    (notes / "linked").symlink_to(tmp_path / "outside")
+    report = memory.import_store(notes, format="markdown")
+    assert [fact.text for fact in memory.list_facts(FactQuery())] == ["one: The gate opens at nine."]
+    assert {skip.id for skip in report.skipped} == {"linked", "deep/two.md"}
+
+
+def test_what_is_no_file_is_refused(memory: Memory, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "gray.db")
+    with pytest.raises(ImportRefused, match="regular file"):
+        memory.import_store(tmp_path / "gray.db", format="graymatter")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(NotFound, match=r"gray\.db"):
+        memory.import_store(tmp_path / "empty", format="graymatter")
+
+
+# Our own dump ---------------------------------------------------------------------------------------------------------
+
+
+def dumped(tmp_path: Path) -> list[str]:
+    with Memory.open(tmp_path / "source", clock=FrozenClock(), background=False) as source:
+        source.remember("ops", "The gate opens at nine.")
+        return list(source.dump())
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (("rows", None), "damaged"),
+        (("name", "strangers"), "not understood"),
+    ],
+)
+def test_a_dump_that_somebody_edited_is_refused_whole(
+    memory: Memory, tmp_path: Path, change: tuple[str, str | None], why: str
+) -> None:
+    document = json.loads("\n".join(dumped(tmp_path)))
+    what, value = change
+    path = tmp_path / "store.json"
+    text = json.dumps(document)
+    assert '"facts"' in text
+    if what == "rows":
+        text = text.replace('"The gate opens at nine."', '"The gate opens at nine.", "and more"', 1)
+    else:
+        text = text.replace('"facts"', f'"{value}"', 1)
+    path.write_text(text)
+    with pytest.raises(ImportRefused, match=why):
+        memory.import_store(path)
+    assert memory.list_facts(FactQuery()) == ()
