@@ -38,7 +38,7 @@ FRAME_BUFFER = "root/Xvfb_screen0"
 PERSON, HOME = "person", "/srv/person"
 SCREEN = "1280x800x24"
 PATIENCE_S = 180.0
-QUERY = "Who owns the relationship with Blue Heron Company?"
+QUERY = "Which discount ceiling was agreed for Blue Heron Company?"
 FOUND = "Grace Lin owns the relationship"
 APT_OPTION = re.compile(r"^Acquire::(Check-|http::|https::|Retries)")
 
