@@ -1,7 +1,7 @@
-"""The core's end: writes requests, gives each response to the call that waits for it, and enforces deadlines.
+"""The core's end: writes requests, waits for their responses, and enforces deadlines.
 
-One thread reads and one writes, so that neither a silent peer nor one that stops reading can hold a caller beyond its
-deadline and grace. Calls are synchronous and may come from any thread.
+A call reads only as long as its time lasts, and a thread writes what might block, so that neither a silent peer nor one
+that stops reading can hold a caller beyond its deadline and grace. Calls are synchronous and may come from any thread.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import select
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -19,9 +20,10 @@ from gm_engine.clock import NS_PER_S, Clock, SystemClock
 from gm_engine.progress import CancelToken
 from gm_engine.recall_protocol import messages
 from gm_engine.recall_protocol.diagnostics import Diagnostics
-from gm_engine.recall_protocol.errors import CallTimeout, ClientClosed, FrameError, RecallError, SchemaViolation
-from gm_engine.recall_protocol.frames import MAX_FRAME_BYTES, Decoder, Encoder
-from gm_engine.recall_protocol.messages import Answer, Failure, Message, RawId, Request, cancel_of
+from gm_engine.recall_protocol.errors import CallTimeout, ClientClosed, SchemaViolation
+from gm_engine.recall_protocol.frames import MAX_FRAME_BYTES, Encoder
+from gm_engine.recall_protocol.inbox import Inbox, Waiter
+from gm_engine.recall_protocol.messages import Answer, Failure, RawId, Request, cancel_of
 from gm_engine.recall_protocol.payloads import (
     ExpandParams,
     ExpandResult,
@@ -44,26 +46,6 @@ CANCEL_GRACE_S = 0.25
 _SURE_BYTES = getattr(select, "PIPE_BUF", 512)  # a pipe that is ready takes as many without blocking
 
 
-class _Waiter:
-    """One call that waits for its response."""
-
-    __slots__ = ("_arrived", "response")
-
-    def __init__(self) -> None:
-        self._arrived = Lock()
-        self._arrived.acquire()
-        self.response: Answer | Failure | None = None
-
-    def deliver(self, response: Answer | Failure | None) -> None:
-        """Wakes the call; None when there will be no response."""
-        self.response = response
-        self._arrived.release()
-
-    def wait(self, timeout_s: float) -> bool:
-        """Whether it was woken in time. A call that was woken once must not wait again."""
-        return self._arrived.acquire(timeout=timeout_s)
-
-
 class Client:
     """A connection to one adapter. Safe from any thread; `close` it in the end.
 
@@ -83,28 +65,28 @@ class Client:
     ) -> None:
         """Owns both streams: `reader` until it ends, `writer` until `close`. `diagnostics` counts violations."""
         self.diagnostics = diagnostics or Diagnostics()
-        self._decoder = Decoder(reader, max_frame_bytes=max_frame_bytes)
         self._encoder = Encoder(writer, max_frame_bytes=max_frame_bytes)
-        self._reader = reader
         self._writer = writer
         self._grace_s = cancel_grace_s
         self._clock = clock or SystemClock()
         self._schemas = SchemaSet.shared()
-        self._lock = Lock()
         self._ids = count(1)
-        self._waiting: dict[RawId, _Waiter] = {}
         self._lines: SimpleQueue[bytes | None] = SimpleQueue()
         self._queued = 0
         self._sending = Lock()
         self._is_writable = _writable_check(writer)
-        self._closed = ""
-        for work in (self._read, self._write):
-            Thread(target=work, name=f"recall-client{work.__name__}", daemon=True).start()
+        self._inbox = Inbox(
+            reader,
+            self.diagnostics,
+            max_frame_bytes=max_frame_bytes,
+            when_over=partial(self._lines.put, None),
+        )
+        Thread(target=self._write, name="recall-client-write", daemon=True).start()
 
     @property
     def is_closed(self) -> bool:
         """Whether the stream is gone; no call can succeed any more."""
-        return bool(self._closed)
+        return self._inbox.is_closed
 
     def initialize(self, params: InitializeParams, *, timeout_s: float, cancel: CancelToken | None = None) -> Manifest:
         """The handshake. Raises `VersionMismatch` when the adapter names a version outside the asked range."""
@@ -140,16 +122,12 @@ class Client:
         self._schemas.validate_params(method, params)
         identity = RawId(str(next(self._ids)))
         line = self._encoder.line_of(Request(identity, method, params))
-        waiter = _Waiter()
-        with self._lock:
-            self._check_open()
-            self._waiting[identity] = waiter
-        self._send(line)
+        waiter = self._inbox.enter(identity)
         try:
-            response = self._response(waiter, method, identity=identity, timeout_s=timeout_s, cancel=cancel)
+            self._send(line)
+            response = self._response(waiter, method, timeout_s=timeout_s, cancel=cancel)
         finally:
-            with self._lock:
-                self._waiting.pop(identity, None)
+            self._inbox.leave(waiter)
         if isinstance(response, Failure):
             raise response.error
         try:
@@ -161,7 +139,7 @@ class Client:
 
     def close(self) -> None:
         """Closes the peer's stdin once what was asked is written, and wakes every waiter. Waits for nothing."""
-        self._end("it was closed")
+        self._inbox.close("it was closed")
 
     def _timed(
         self,
@@ -174,52 +152,18 @@ class Client:
         return self.call(method, params.to_wire(), timeout_s=timeout_s, cancel=cancel)
 
     def _response(
-        self, waiter: _Waiter, method: str, *, identity: RawId, timeout_s: float, cancel: CancelToken | None
+        self, waiter: Waiter, method: str, *, timeout_s: float, cancel: CancelToken | None
     ) -> Answer | Failure:
         """Waits for the response; after the deadline or a cancellation only for a sign of life."""
         ends_at = monotonic() + timeout_s
-        if cause := wait_until(waiter.wait, ends_at=ends_at, cancel=cancel):
-            self._send(self._encoder.line_of(cancel_of(identity)))
-            answered = waiter.wait(self._grace_s) and waiter.response is not None
-            raise CallTimeout(method, request_id=identity, cause=cause, acknowledged=answered)
+        if cause := wait_until(partial(self._inbox.wait, waiter), ends_at=ends_at, cancel=cancel):
+            self._send(self._encoder.line_of(cancel_of(waiter.identity)))
+            answered = self._inbox.wait(waiter, self._grace_s) and waiter.response is not None
+            raise CallTimeout(method, request_id=waiter.identity, cause=cause, acknowledged=answered)
         if waiter.response is None:
-            self._check_open()
+            self._inbox.check_open()
             raise ClientClosed("The connection to the adapter is gone.")
         return waiter.response
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise ClientClosed(f"The connection to the adapter is gone: {self._closed}.", reason=self._closed)
-
-    def _read(self) -> None:
-        """The reading thread: until the stream ends."""
-        with self._reader:
-            self._end(self._read_all())
-
-    def _read_all(self) -> str:
-        """Delivers all that comes; why nothing comes any more."""
-        while True:
-            try:
-                message = self._decoder.read()
-            except FrameError as error:
-                self.diagnostics.record_violation(error)
-            except (OSError, ValueError):
-                return "it broke"
-            else:
-                if message is None:
-                    return "the adapter ended it"
-                self._deliver(message)
-
-    def _deliver(self, message: Message) -> None:
-        if not isinstance(message, Answer | Failure):
-            self.diagnostics.record_violation(RecallError("The adapter sent a request or a notification of its own."))
-            return
-        with self._lock:
-            waiter = self._waiting.pop(message.id, None)
-        if waiter is None:
-            self.diagnostics.record_violation(RecallError("The adapter answered a request that nobody waits for."))
-        else:
-            waiter.deliver(message)
 
     def _send(self, line: bytes) -> None:
         """Writes at once what cannot block; everything else is written by the writing thread, in order."""
@@ -231,7 +175,7 @@ class Client:
             try:
                 self._encoder.write_line(line)
             except (OSError, ValueError):
-                self._end("the adapter reads no more")
+                self._inbox.close("the adapter reads no more")
 
     def _write(self) -> None:
         """The writing thread: it alone may be held by a peer that stops reading."""
@@ -241,19 +185,9 @@ class Client:
                 with self._sending:
                     self._queued -= 1
         except (OSError, ValueError):
-            self._end("the adapter reads no more")
+            self._inbox.close("the adapter reads no more")
         with suppress(OSError):  # what was left to write has no reader
             self._writer.close()
-
-    def _end(self, why: str) -> None:
-        """Wakes every waiter for good; the first reason stays."""
-        with self._lock:
-            self._closed = self._closed or why
-            waiters = list(self._waiting.values())
-            self._waiting.clear()
-        for waiter in waiters:
-            waiter.deliver(None)
-        self._lines.put(None)
 
 
 def _writable_check(writer: IO[bytes]) -> Callable[[], bool]:

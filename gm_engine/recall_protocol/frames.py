@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from threading import Lock
 from typing import Protocol
 
@@ -11,14 +12,14 @@ from gm_engine.recall_protocol.messages import Message, encode_message, parse_me
 MAX_FRAME_BYTES = 8 * 2**20
 """The longest line that is read or written, its newline included."""
 
-_SKIP_BYTES = 64 * 2**10
+_CHUNK_BYTES = 64 * 2**10
 
 
-class LineReader(Protocol):
-    """What a decoder reads from: any buffered binary file, such as the stdout of a child process."""
+class ByteReader(Protocol):
+    """What a decoder reads from: any buffered binary file, such as the stdin of a child process."""
 
-    def readline(self, size: int = -1, /) -> bytes:
-        """At most `size` bytes, up to and with the next newline; empty at the end."""
+    def read1(self, size: int = -1, /) -> bytes:
+        """What is there, at most `size` bytes, as soon as there is anything; empty at the end."""
 
 
 class ByteWriter(Protocol):
@@ -31,12 +32,66 @@ class ByteWriter(Protocol):
         """Hands on what was written."""
 
 
-class Decoder:
-    """Reads messages from a stream, one line after the other. For one thread."""
+class Assembler:
+    """Puts messages together from the pieces a stream comes in. For one thread at a time."""
 
-    def __init__(self, reader: LineReader, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
-        self._reader = reader
+    def __init__(self, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
         self._max_bytes = max_frame_bytes
+        self._lines: deque[bytes | FrameTooLarge] = deque()
+        self._held = bytearray()  # the beginning of a line; nothing once it is longer than a frame may be
+        self._held_bytes = 0  # how long that line is so far
+
+    def feed(self, data: bytes) -> None:
+        """Takes the next piece of the stream."""
+        start = 0
+        while end := data.find(b"\n", start) + 1:
+            self._end_line(data[start:end])
+            start = end
+        if start < len(data):
+            self._hold(data[start:])
+
+    def finish(self) -> None:
+        """The stream has ended: what is held is the last line, which needs no newline."""
+        if self._held_bytes:
+            self._end_line(b"")
+
+    def message(self) -> Message | None:
+        """The next message of what was fed; None when there is none yet. Blank lines are skipped.
+
+        Raises `FrameError` for a line that is no message and `FrameTooLarge` for one above the limit; the next call
+        goes on with the next line.
+        """
+        while self._lines:
+            line = self._lines.popleft()
+            if isinstance(line, FrameTooLarge):
+                raise line
+            if not line.isspace():
+                return parse_message(line)
+        return None
+
+    def _hold(self, part: bytes) -> None:
+        self._held_bytes += len(part)
+        if self._held_bytes > self._max_bytes:
+            self._held.clear()
+        else:
+            self._held += part
+
+    def _end_line(self, part: bytes) -> None:
+        size = self._held_bytes + len(part)
+        if size > self._max_bytes:
+            self._lines.append(FrameTooLarge("it is longer than the limit", size_bytes=size))
+        else:
+            self._lines.append(bytes(self._held) + part if self._held else part)
+        self._held.clear()
+        self._held_bytes = 0
+
+
+class Decoder:
+    """Reads messages from a stream, one line after the other. For one thread at a time."""
+
+    def __init__(self, reader: ByteReader, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
+        self._reader = reader
+        self._assembler = Assembler(max_frame_bytes=max_frame_bytes)
 
     def read(self) -> Message | None:
         """The next message; None at the end of the stream. Blank lines are skipped; a last line needs no newline.
@@ -45,20 +100,13 @@ class Decoder:
         consumed to their newline: the next call reads the next line. `OSError` and `ValueError` (a closed file) end
         the stream.
         """
-        while line := self._reader.readline(self._max_bytes):
-            if len(line) == self._max_bytes and line[-1:] != b"\n":
-                self._check_end(len(line))
-            if not line.isspace():
-                return parse_message(line)
-        return None
-
-    def _check_end(self, read_bytes: int) -> None:
-        """A line that fills the limit without a newline is a frame only when the stream ends with it."""
-        size = read_bytes
-        while (rest := self._reader.readline(_SKIP_BYTES)) and rest[-1:] != b"\n":
-            size += len(rest)
-        if size + len(rest) > self._max_bytes:
-            raise FrameTooLarge("it is longer than the limit", size_bytes=size + len(rest))
+        while (message := self._assembler.message()) is None:
+            data = self._reader.read1(_CHUNK_BYTES)
+            if not data:
+                self._assembler.finish()
+                return self._assembler.message()
+            self._assembler.feed(data)
+        return message
 
 
 class Encoder:

@@ -13,6 +13,7 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from io import BufferedReader
 from threading import Lock, Thread
 from time import monotonic
 from typing import Any, BinaryIO
@@ -28,7 +29,7 @@ from gm_engine.recall_protocol.errors import (
     SchemaViolation,
     as_protocol_error,
 )
-from gm_engine.recall_protocol.frames import MAX_FRAME_BYTES, ByteWriter, Decoder, Encoder, LineReader
+from gm_engine.recall_protocol.frames import MAX_FRAME_BYTES, ByteReader, ByteWriter, Decoder, Encoder
 from gm_engine.recall_protocol.handler import Handler, RequestContext
 from gm_engine.recall_protocol.messages import Answer, Failure, Message, Notification, RawId, Request, cancelled_id
 from gm_engine.recall_protocol.payloads import (
@@ -40,16 +41,20 @@ from gm_engine.recall_protocol.payloads import (
     instant_ns,
 )
 from gm_engine.recall_protocol.schemas import REQUEST_METHODS, SchemaSet
+from gm_engine.recall_protocol.turn import Turn
 
 MAX_WORKERS = 64
 """How many requests run at once when `serve` is not told otherwise; more wait until one is done."""
+
+QUICK_S = 0.002
+"""A method whose last request took less keeps the turn to read while it is run again."""
 
 _log = logging.getLogger(__name__)
 
 
 def serve(
     handler: Handler,
-    reader: LineReader,
+    reader: ByteReader,
     writer: ByteWriter,
     *,
     clock: Clock | None = None,
@@ -70,9 +75,9 @@ def serve(
     ).run()
 
 
-def standard_streams() -> tuple[BinaryIO, BinaryIO]:
+def standard_streams() -> tuple[BufferedReader, BinaryIO]:
     """The process's stdin and stdout for `serve`. From then on stray prints of any library go to stderr."""
-    reader = os.fdopen(os.dup(0), "rb", buffering=1 << 16)
+    reader = os.fdopen(os.dup(0), "rb")
     sys.stdout.flush()
     writer = os.fdopen(os.dup(1), "wb", buffering=1 << 16)
     os.dup2(2, 1)
@@ -91,8 +96,9 @@ class _Work:
 class _Session:
     """Threads take turns: one reads a request and runs it itself while the next one reads.
 
-    Nothing is handed over between reading and answering, and somebody can always read: the last free thread leaves a
-    request to whoever is done first, so that a cancellation is heard however many requests are running.
+    Nothing is handed over between reading and answering, and what is quick keeps the turn: it is over before another
+    thread would be awake. What turns out to be slow loses it. So somebody reads, now or soon: the last free thread
+    leaves a request to whoever is done first, and a cancellation is heard however many requests are running.
     """
 
     def __init__(self, handler: Handler, decoder: Decoder, encoder: Encoder, *, clock: Clock, max_workers: int) -> None:
@@ -102,7 +108,8 @@ class _Session:
         self._clock = clock
         self._schemas = SchemaSet.shared()
         self._max_threads = max_workers + 1
-        self._turn = Lock()
+        self._turn = Turn()
+        self._quick: set[str] = set()  # methods
         self._ended = False
         self._lock = Lock()
         self._threads: list[Thread] = []
@@ -113,20 +120,33 @@ class _Session:
 
     def run(self) -> None:
         """The whole session, in this thread and as many others as there are requests at once."""
-        self._take_turns()
-        for thread in self._threads:  # none is added any more: only whoever reads starts one
-            thread.join()
+        try:
+            self._take_turns()
+            for thread in self._threads:  # none is added any more: only whoever reads starts one
+                thread.join()
+        finally:
+            self._turn.close()
 
     def _take_turns(self) -> None:
-        while True:
+        while not self._ended:
             with self._turn:
-                work = None if self._ended else self._next_work()
-                self._ended = self._ended or work is None
-            while work is not None:
-                self._perform(work)
-                work = self._from_backlog()
-            if self._ended:
-                return
+                while self._turn.is_mine and not self._ended:
+                    if (work := self._next_work()) is not None:
+                        self._run(work)
+                    else:
+                        self._ended = True
+
+    def _run(self, work: _Work) -> None:
+        """Runs a request, with the turn in hand when the last one of its method was quick; then what others left."""
+        if work.request.method in self._quick:
+            self._turn.begin()
+        else:
+            self._turn.give_back()
+        following: _Work | None = work
+        while following is not None:
+            self._perform(following)
+            following = self._from_backlog()
+        self._turn.end()
 
     def _next_work(self) -> _Work | None:
         """Reads until there is a request for this thread to run; None when the session ends."""
@@ -235,6 +255,7 @@ class _Session:
     def _perform(self, work: _Work) -> None:
         """Runs the handler and answers, whatever happens."""
         request, context = work.request, work.context
+        began = monotonic()
         try:
             context.check()
             result = work.run().to_wire()
@@ -250,6 +271,10 @@ class _Session:
         with self._lock:
             del self._in_flight[context]
         self._send(response)
+        if monotonic() - began < QUICK_S:
+            self._quick.add(request.method)
+        else:
+            self._quick.discard(request.method)
 
     def _shutdown(self, request: Request) -> bool:
         """Answers a request for the end; whether it was one that keeps the contract."""

@@ -25,6 +25,15 @@ def greeted(wire: Wire) -> Wire:
     return wire
 
 
+@pytest.fixture
+def quick(greeted: Wire) -> Wire:
+    """An adapter that takes a search for something quick: it does not let another thread read meanwhile."""
+    for number in range(5):
+        greeted.search("quick", str(number))
+        greeted.answer()
+    return greeted
+
+
 def code_of(wire: Wire) -> int:
     code = wire.answer()["error"]["code"]
     assert isinstance(code, int)
@@ -193,6 +202,35 @@ def test_a_slow_search_does_not_hold_the_others(greeted: Wire) -> None:
     for number in range(20):
         greeted.search("quick", str(number))
     assert sorted(greeted.answer()["id"] for _ in range(20)) == list(range(20))
+
+
+def test_a_search_that_is_slow_after_quick_ones_holds_neither_a_cancel_nor_the_others(quick: Wire) -> None:
+    for _ in range(3):
+        quick.search("wait 600", '"slow"')
+        for number in range(20):
+            quick.search("quick", str(number))
+        assert sorted(quick.answer()["id"] for _ in range(20)) == list(range(20))
+        quick.send('{"jsonrpc":"2.0","method":"recall/cancel","params":{"id":"slow"}}')
+        stopped = quick.answer()
+        assert (stopped["id"], stopped["error"]["code"]) == ("slow", -32007)
+
+
+def test_slow_searches_after_quick_ones_run_at_once(quick: Wire) -> None:
+    for number in range(30):  # more than the adapter runs at once
+        quick.search("wait 600", str(number))
+    quick.send('{"jsonrpc":"2.0","method":"recall/cancel","params":{"id":3}}')
+    assert quick.answer()["id"] == 3
+    quick.close()
+    answers = [quick.answer() for _ in range(29)]
+    assert sorted(answer["id"] for answer in answers) == [number for number in range(30) if number != 3]
+    assert quick.ended() == 0
+
+
+def test_shutdown_is_heard_beside_a_search_that_is_slow_after_quick_ones(quick: Wire) -> None:
+    quick.search("linger", '"work"')
+    quick.ask("recall/shutdown", None, '"end"')
+    assert [quick.answer()["id"] for _ in range(2)] == ["end", "work"]
+    assert quick.ended() == 0
 
 
 def test_sixty_four_searches_at_once_each_get_their_answer(greeted: Wire) -> None:

@@ -151,7 +151,7 @@ def test_an_id_is_its_text_wherever_it_stands(raw: str, space: str, order: list[
     assert parse_message(line.encode()) == Answer(RawId(raw), {"id": 5})
 
 
-def peer(requests: IO[bytes], answers: IO[bytes], order: list[int], lines: list[bytes]) -> None:
+def peer(requests: io.BufferedReader, answers: IO[bytes], order: list[int], lines: list[bytes]) -> None:
     """Reads one request for each place in `order`, then answers them in that order with noise in between."""
     decoder, encoder = Decoder(requests), Encoder(answers)
     asked = [message for message in (decoder.read() for _ in order) if isinstance(message, Request)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from time import sleep
 
 import pytest
 
@@ -26,6 +28,7 @@ from gm_engine.recall_protocol import (
     check_negotiated,
     negotiate_version,
 )
+from gm_engine.recall_protocol.turn import Turn
 
 
 def test_the_highest_common_version_is_chosen() -> None:
@@ -53,6 +56,43 @@ def test_failures_of_a_handler_become_codes() -> None:
     for error in (KeyError("the secret"), NotFound("the secret")):
         assert as_protocol_error(error).number == -32603
         assert "secret" not in as_protocol_error(error).message
+
+
+def test_whoever_works_long_loses_the_turn_and_whoever_is_quick_keeps_it() -> None:
+    slow, quick = Turn(patience_s=0.001), Turn(patience_s=60.0)
+    with ThreadPoolExecutor(1) as pool, slow:
+        slow.begin()
+        assert pool.submit(_loses, slow).result(60.0)  # the next one has it, and loses it as well
+        assert not slow.is_mine
+    with quick:
+        for _ in range(100):
+            quick.begin()
+            quick.end()
+        assert quick.is_mine
+    for turn in (slow, quick):
+        turn.close()
+
+
+def test_work_that_ends_after_its_turn_is_no_end_of_anothers() -> None:
+    turn = Turn(patience_s=0.001)
+    with ThreadPoolExecutor(2) as pool, turn:
+        turn.begin()
+        second = pool.submit(_loses, turn)
+        while turn.is_mine:
+            sleep(0.001)
+        turn.end()
+        assert second.result(60.0)
+    turn.close()
+
+
+def _loses(turn: Turn) -> bool:
+    """Takes the turn and works with it until it is lost."""
+    with turn:
+        turn.begin()
+        while turn.is_mine:
+            sleep(0.001)
+        turn.end()
+    return True
 
 
 def test_stderr_is_kept_in_bounds() -> None:
