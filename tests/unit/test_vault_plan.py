@@ -189,6 +189,24 @@ def test_notes_follow_each_other_into_names_that_become_free(memory: Memory, vau
     comes_to_rest(memory, vault)
 
 
+def test_a_row_of_notes_moves_up_by_one_name_each(memory: Memory, tmp_path: Path) -> None:
+    for text in ("A one.", "B two.", "C three."):
+        memory.remember("scout", text)
+    vault = tmp_path / "row"
+    publish(memory, vault)
+    for old, new in (("C three.", "B two."), ("B two.", "A one."), ("A one.", "Free now.")):
+        change(note(vault, old), f"> {old}", f"> {new}")
+    accept_all(memory, vault)
+    report = publish(memory, vault)
+    assert (report.moved, report.left) == (3, ())
+    assert {name: text for name, text in texts(vault).items() if name[0] in "ABCF"} == {
+        "Free now": "Free now.",
+        "A one": "A one.",
+        "B two": "B two.",
+    }
+    comes_to_rest(memory, vault)
+
+
 def test_notes_that_exchanged_their_words_lose_none_of_them(memory: Memory, vault: Path) -> None:
     change(note(vault, GATE), f"> {GATE}", f"> {LIFT}")
     change(note(vault, LIFT), f"> {LIFT}", f"> {GATE}")
@@ -211,6 +229,35 @@ def test_a_name_that_somebody_takes_while_publishing_is_left_to_them(memory: Mem
     assert taken.read_text() == "mine"
     assert publish(memory, vault).left == ()
     assert (taken.read_text(), texts_of_ours(vault)["New words 1"]) == ("mine", "New words.")
+
+
+def test_a_lost_note_whose_name_somebody_takes_is_written_by_the_next_publish(memory: Memory, vault: Path) -> None:
+    for number in range(30):
+        memory.remember("scout", f"Fact {number}.")
+    publish(memory, vault)
+    for path in (vault / "Memory" / "Facts" / "scout").iterdir():
+        path.unlink()
+
+    def take(done: int, total: int | None, what: str) -> None:
+        if what == "Writing notes" and done == 0:
+            note(vault, GATE).write_text("mine")
+
+    assert statuses(publish(memory, vault, progress=take)) == {"The gate opens at nine.md": "conflict"}
+    assert publish(memory, vault).left == ()
+    assert (note(vault, GATE).read_text(), texts_of_ours(vault)["The gate opens at nine 1"]) == ("mine", GATE)
+
+
+def test_a_note_that_was_moved_and_changes_while_publishing_is_reported_where_it_lies(
+    memory: Memory, vault: Path
+) -> None:
+    moved = note(vault, GATE).rename(vault / "Memory" / "My gate.md")
+    memory.label("scout", [fact_id(memory, GATE)], "verified")
+
+    def edit(done: int, total: int | None, what: str) -> None:
+        if what == "Writing notes" and done == 0:
+            moved.write_text(moved.read_text() + "Mine.")
+
+    assert [left.note for left in publish(memory, vault, progress=edit).left] == ["Memory/My gate.md"]
 
 
 def texts_of_ours(vault: Path) -> dict[str, str]:

@@ -67,6 +67,14 @@ def test_a_vault_in_which_nothing_happened_is_not_compared_with_the_store(memory
     assert summary(preview(memory, vault)).unchanged == 4
 
 
+def test_a_note_of_a_retired_fact_that_a_person_deleted_is_forgotten(memory: Memory, vault: Path) -> None:
+    memory.retire("scout", [fact_id(memory, GATE)])
+    publish(memory, vault)
+    note(vault, GATE).unlink()
+    publish(memory, vault)
+    assert not will_look(memory, vault)
+
+
 @pytest.mark.parametrize("name", ["moved", "deleted", "edited", "copied", "table", "table gone"])
 def test_whatever_a_person_did_in_the_folder_is_looked_at(memory: Memory, vault: Path, name: str) -> None:
     path, table = note(vault, GATE), vault / "Memory" / "Memory.base"
