@@ -47,4 +47,6 @@ def index_all(
             told(memory.vector_status())
     if tell and may_go_on():
         told(memory.vector_status())
+    if was_calm and may_go_on():
+        memory.load_model()  # its libraries hold the interpreter lock while they load
     return was_calm

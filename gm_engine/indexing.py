@@ -7,6 +7,7 @@ anywhere repeats work and skips none. The process that holds `indexer.lock` does
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Event, Lock, Thread
 from time import monotonic
@@ -16,6 +17,7 @@ import filelock
 
 from gm_engine.config import Config
 from gm_engine.embedding.embedder import Embedder, QueryVectors
+from gm_engine.embedding.minilm import MiniLM
 from gm_engine.embedding.queue import MAX_BATCH, EmbeddingQueue
 from gm_engine.embedding.remote import RemoteEmbedder
 from gm_engine.errors import Cancelled, EmbeddingFailed, GrayMatterError, StoreBusy, VectorIndexFailed
@@ -140,6 +142,12 @@ class Indexer:
                 self._pause_until = monotonic() + (_BUSY_PAUSE_S if isinstance(error, StoreBusy) else _FAILED_PAUSE_S)
                 self._failed("indexing pauses", error)
                 return False
+
+    def load_model(self) -> None:
+        """See `Memory.load_model`."""
+        if isinstance(self._embedder, MiniLM):
+            with suppress(EmbeddingFailed):  # told when the model is needed
+                self._embedder.load()
 
     def embed_now(self, agent_id: str, limit: int) -> int:
         """Embeds up to `limit` pending texts of one namespace, whoever owns the index; Chroma is left alone.

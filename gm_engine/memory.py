@@ -575,6 +575,10 @@ class Memory(Curation, Keeping):
         """
         return self._search.index_step(budget_s, is_calm=is_calm)
 
+    def load_model(self) -> None:
+        """Loads the bundled embedding model, where it is the one in use, so that nobody waits for that later."""
+        self._search.load_model()
+
     def examine_vectors(self, *, progress: Progress = no_progress, cancel: CancelToken | None = None) -> VectorExam:
         """Compares the vector index with exact answers; a wrong one is built anew, and if that does not help given up.
 

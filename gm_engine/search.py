@@ -241,6 +241,10 @@ class Search:
         """See `Memory.index_step`."""
         return self._loaded_indexer().step(budget_s, is_calm=is_calm)
 
+    def load_model(self) -> None:
+        """See `Memory.load_model`."""
+        self._loaded_indexer().load_model()
+
     def discard_indexes(self) -> bool:
         """See `Indexer.discard_indexes`."""
         return self._loaded_indexer().discard_indexes()

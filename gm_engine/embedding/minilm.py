@@ -73,6 +73,10 @@ class MiniLM:
         except (OSError, ValueError) as error:
             raise EmbeddingFailed(f"The embedding model's files cannot be read: {error}", model=MODEL_ID) from error
 
+    def load(self) -> None:
+        """Loads the model now instead of at its first use. Raises `EmbeddingFailed` as `embed` does."""
+        self._load()
+
     def _load(self) -> tuple[InferenceSession, Tokenizer]:
         with self._lock:
             if self._loaded is None:

@@ -52,6 +52,7 @@ VERBS = [
     "blocked",
     "backup",
     "index_step",
+    "load_model",
     "wait_for_embeddings",
     "close",
     "default_confidence_weight",

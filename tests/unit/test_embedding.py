@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from gm_engine import Memory
 from gm_engine.embedding.embedder import QueryVectors, quantise, similarity_of
 from gm_engine.embedding.minilm import DIMS, MAX_TOKENS, MiniLM
 from gm_engine.errors import EmbeddingFailed
@@ -88,6 +89,24 @@ def test_a_missing_model_file_is_named(tmp_path: Path) -> None:
         MiniLM(tmp_path).embed(["x"])
     with pytest.raises(EmbeddingFailed, match="cannot be read"):
         MiniLM(tmp_path).verify()
+
+
+def test_a_model_that_cannot_be_loaded_ahead_is_told_of_when_it_is_needed(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "store", background=False, embedder=MiniLM(tmp_path / "empty")) as memory:
+        memory.load_model()
+        memory.remember("scout", "The gate opens at nine.")
+        assert not memory.index_step()
+        assert memory.vector_status().error
+
+
+def test_a_model_loaded_ahead_needs_its_files_no_longer(tmp_path: Path) -> None:
+    files = shutil.copytree(resource("models", "minilm-l6"), tmp_path / "model")
+    with Memory.open(tmp_path / "store", background=False, embedder=MiniLM(files)) as memory:
+        memory.load_model()
+        shutil.rmtree(files)
+        memory.remember("scout", "The gate opens at nine.")
+        memory.index_step(is_calm=False)
+        assert memory.vector_status().embedded == 1
 
 
 def test_a_truncated_model_file_is_refused(tmp_path: Path) -> None:

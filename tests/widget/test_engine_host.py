@@ -158,9 +158,15 @@ def test_the_index_lane_embeds_what_is_pending(open_host: EngineHost, qtbot: QtB
     assert heard.args[0].embedded == 1
 
 
-def test_the_vector_index_is_written_once_nobody_has_written_facts_for_a_while(
+def test_the_vector_index_is_written_and_the_model_loaded_ahead_once_nobody_has_written_facts_for_a_while(
     open_host: EngineHost, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    loaded: list[Memory] = []
+
+    def load_model(memory: Memory) -> None:
+        loaded.append(memory)
+
+    monkeypatch.setattr(Memory, "load_model", load_model)
     monkeypatch.setattr(engine_host, "CALM_S", 3_600.0)
     with qtbot.waitSignal(open_host.changed):
         open_host.write(lambda memory: memory.remember("sales", "Ann prefers email"), lambda _: None)
@@ -168,9 +174,11 @@ def test_the_vector_index_is_written_once_nobody_has_written_facts_for_a_while(
         open_host.start_indexing()
     assert heard.args is not None
     assert (heard.args[0].embedded, heard.args[0].chroma) == (1, 0)
+    assert not loaded
     monkeypatch.setattr(engine_host, "CALM_S", 0.0)
     with qtbot.waitSignal(open_host.indexed, timeout=60_000, check_params_cb=lambda status: status.chroma == 2):
         open_host.write(lambda memory: memory.remember("sales", "Ben prefers letters"), lambda _: None)
+    qtbot.waitUntil(lambda: bool(loaded))
 
 
 def test_closing_the_store_lets_go_of_it(
