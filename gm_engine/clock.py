@@ -10,6 +10,7 @@ import secrets
 import time
 from calendar import timegm
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from threading import Lock
 from typing import Protocol
 
@@ -65,9 +66,14 @@ def encode_ulid(ms: int, random_bits: int) -> str:
 def format_ns(at_ns: int) -> str:
     """RFC 3339 in UTC with as many of nine decimals as needed: `2026-06-01T23:00:00.27824732Z`."""
     seconds, rest = divmod(at_ns, NS_PER_S)
-    text = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
-    text = text.rjust(19, "0")
+    text = _second_text(seconds)
     return f"{text}.{rest:09d}".rstrip("0") + "Z" if rest else f"{text}Z"
+
+
+@lru_cache(maxsize=64)  # instants of one moment, such as deadlines, share their second
+def _second_text(seconds: int) -> str:
+    text = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
+    return text.rjust(19, "0")
 
 
 def parse_rfc3339(text: str) -> int | None:
