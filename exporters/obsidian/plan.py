@@ -103,7 +103,7 @@ def make_plan(
     seen = _Seen(folder, scan, found, manifest, deleted)
     steps = tuple(_steps(rendered, seen, stamps=stamps, decisions=decisions, progress=progress, cancel=cancel))
     plan = Plan(folder, scan, layout, found, manifest, stamps, steps, orphans, contents.seq, state, len(fresh), deleted)
-    known = {} if changed is None or not fresh else stamps
+    known = stamps if fresh else {}
     beside = extras(memory, contents, layout, options=options, folder=folder, scan=scan, manifest=manifest, known=known)
     tinted = colours(folder, manifest.files) if options.colours else None
     return replace(plan, fresh=fresh, extras=beside, colours=tinted)

@@ -16,7 +16,7 @@ from exporters.profiles import PublishOptions
 from gm_engine import Memory, Message, restore_backup
 from tests.fakes.clock import FrozenClock
 from tests.fakes.embedder import ScriptedEmbedder
-from tests.fakes.vault_notes import change, note
+from tests.fakes.vault_notes import add_line, change, note
 
 GATE, LIFT = "The gate opens at nine.", "The lift is broken."
 
@@ -142,7 +142,7 @@ def test_an_own_note_that_changes_while_it_is_taken_over_is_left_alone(memory: M
             own.write_text("A second thought.")
 
     report = publish(memory, vault, progress=edit)
-    assert statuses(report) == {"Idea.md": "conflict"}
+    assert [(left.status, left.reason) for left in report.left] == [("conflict", "it was changed while publishing")]
     assert own.read_text() == "A second thought."
 
 
@@ -174,6 +174,65 @@ def test_a_copy_whose_words_were_accepted_becomes_the_note_of_the_new_fact(memor
     (kept,) = (path for path in (vault / "Memory" / "Facts").rglob("*.md") if read_note(path).fact_id == new)
     assert kept.read_text().endswith("\nMine.\n")
     assert not copy.with_name("The gate opens at ten 1.md").exists()
+
+
+# --- edits that were turned down -------------------------------------------------------------------------------------
+
+
+def reject_all(memory: Memory, vault: Path) -> None:
+    edits = read_edits(memory, vault)
+    memory.inbox.refresh("vault", scope_of(edits), to_proposals(edits))
+    memory.inbox.reject([card.id for card in memory.inbox.list(source="vault")])
+
+
+def test_a_text_that_was_turned_down_goes_to_the_trash_and_lines_of_a_person_below_the_block(
+    memory: Memory, vault: Path
+) -> None:
+    path = note(vault, GATE)
+    change(path, f"> {GATE}", "> The gate opens at ten.")
+    add_line(path, "A line of mine.")
+    path.write_text(path.read_text() + "\nBelow.\n")
+    edited = path.read_bytes()
+    reject_all(memory, vault)
+    report = publish(memory, vault)
+    assert (report.left, report.written, read_note(path).text) == ((), 1, GATE)
+    assert path.read_text().partition("graymatter:end")[2].partition("%%")[2] == "\n\nA line of mine.\n\nBelow.\n"
+    (kept,) = (vault / ".trash").rglob("*.md")
+    assert kept.read_bytes() == edited
+    comes_to_rest(memory, vault)
+
+
+def test_a_link_that_was_turned_down_goes_below_the_block(memory: Memory, vault: Path) -> None:
+    for label in ("Zeta Works", "Omega Yard"):
+        memory.graph.add(label, type="organisation")
+    memory.remember("scout", "Zeta Works grows.")
+    publish(memory, vault)
+    path = note(vault, "Zeta Works grows.")
+    add_line(path, "See [[Memory/Entities/Omega Yard]].")
+    assert statuses(publish(memory, vault)) == {path.name: "edited"}
+    reject_all(memory, vault)
+    assert publish(memory, vault).left == ()
+    assert path.read_text().endswith(" %%\n\nSee [[Memory/Entities/Omega Yard]].\n")
+    comes_to_rest(memory, vault)
+
+
+def test_lines_that_say_nothing_to_the_store_go_below_the_block_without_a_question(memory: Memory, vault: Path) -> None:
+    path = note(vault, GATE)
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    path.write_bytes(path.read_bytes().replace(b"\r\n%% graymatter:end", b"One.\r\nTwo.\r\n\r\n%% graymatter:end"))
+    assert publish(memory, vault).left == ()
+    assert path.read_bytes().endswith(b" %%\r\n\r\nOne.\r\nTwo.\r\n")
+    assert path.read_bytes().count(b"\n") == path.read_bytes().count(b"\r\n")
+    assert not (vault / ".trash").exists()
+    comes_to_rest(memory, vault)
+
+
+def test_a_note_that_goes_to_the_trash_takes_no_link_with_it(memory: Memory, vault: Path) -> None:
+    memory.revise("scout", [fact_id(memory, GATE)], "The gate opens at ten.")
+    report = publish(memory, vault, remove_orphans=True)
+    assert (report.removed, report.broken_links) == (1, ())
+    assert "“The gate opens at nine.” (retired)" in note(vault, "The gate opens at ten.").read_text()
+    comes_to_rest(memory, vault)
 
 
 # --- names -----------------------------------------------------------------------------------------------------------

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from exporters.obsidian import folder, plan
+from exporters.obsidian import extras, folder, plan
 from exporters.obsidian.publish import preview, publish
 from exporters.plan import summary
 from exporters.profiles import PublishOptions
@@ -167,3 +168,60 @@ def test_everything_is_compared_after_more_than_a_hundred_changes(memory: Memory
     assert "The lift is broken" not in steps(memory, vault)
     memory.remember("porter", "Fact 100.")
     assert {"The gate opens at nine", "The lift is broken", "scout"} <= steps(memory, vault)
+
+
+def test_a_note_that_shows_the_same_is_not_read_again(
+    memory: Memory, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_file = folder.Folder.read
+    read: list[str] = []
+
+    def read_and_tell(self: folder.Folder, path: str, size: int = -1) -> bytes | None:
+        read.append(Path(path).stem)
+        return read_file(self, path, size)
+
+    note(vault, LIFT).write_text(note(vault, LIFT).read_text() + "Mine.")
+    memory.graph.add("Zeta Works", type="organisation")
+    monkeypatch.setattr(folder.Folder, "read", read_and_tell)
+    preview(memory, vault)
+    assert ("The lift is broken" in read, "The gate opens at nine" in read) == (True, False)
+
+
+def test_the_canvas_is_made_again_when_the_graph_changed_and_only_then(
+    memory: Memory, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.graph.add("Zeta Works", type="organisation")
+    publish(memory, vault)
+    memory.graph.add("Omega Yard", type="place")
+    publish(memory, vault)
+    assert "Omega Yard" in (vault / "Memory" / "Memory.canvas").read_text()
+
+    def make(*_: object) -> bytes:
+        raise Looked
+
+    memory.remember("porter", "Somebody else's.")
+    with monkeypatch.context() as patch:
+        patch.setattr(extras, "canvas", make)
+        publish(memory, vault)
+        memory.graph.link("zeta works", "omega yard", "near")
+        with pytest.raises(Looked):
+            publish(memory, vault)
+
+
+def test_the_times_of_files_are_kept_for_files_that_are_there(memory: Memory, vault: Path) -> None:
+    memory.move("scout", [fact_id(memory, GATE)], "porter")
+    memory.retire("scout", [fact_id(memory, LIFT)])
+    publish(memory, vault, remove_orphans=True)
+    records = vault / "Memory" / ".graymatter" / "files.json"
+    there = {path.relative_to(vault / "Memory").as_posix() for path in (vault / "Memory").rglob("*.*")}
+    assert {*json.loads(records.read_bytes())} == {path for path in there if not path.startswith(".graymatter")}
+
+
+def test_a_changed_vault_is_remembered_like_one_that_was_written_at_once(
+    memory: Memory, vault: Path, tmp_path: Path
+) -> None:
+    memory.label("scout", [fact_id(memory, GATE)], "verified")
+    publish(memory, vault)
+    publish(memory, tmp_path / "clean")
+    changed, clean = (root / "Memory" / ".graymatter" / "manifest.json" for root in (vault, tmp_path / "clean"))
+    assert changed.read_bytes() == clean.read_bytes()
