@@ -115,8 +115,7 @@ class Tour(QObject):
 
     def wait_for_first_store(self) -> None:
         """Begins by itself after a store was opened and the window has come to rest, unless it was seen before."""
-        if not self._preferences.tour_seen:
-            self._host.store_opened.connect(self._on_store_opened)
+        self._host.store_opened.connect(self._on_store_opened)
 
     def begin(self) -> None:
         """Shows the first step. Call it while a store is open."""
