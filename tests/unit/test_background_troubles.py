@@ -1,0 +1,120 @@
+"""Work beside the person's own: a cycle or an extraction that fails pauses, is told, and is tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gm_engine import Memory
+from gm_engine.consolidation import automatic
+from gm_engine.consolidation.automatic import AutomaticCycles
+from gm_engine.consolidation.steps import Steps
+from gm_engine.doctor import Verdict, examine
+from gm_engine.embedding.minilm import MiniLM
+from gm_engine.errors import Cancelled, DiskFull, EmbeddingFailed, GrayMatterError, StoreBusy, StoreDamaged
+from gm_engine.graph import knowledge
+from gm_engine.proposals import CycleReport
+from tests.fakes.clock import FrozenClock
+from tests.fakes.embedder import ScriptedEmbedder
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(tmp_path / "store", clock=FrozenClock(), embedder=ScriptedEmbedder(), background=False) as opened:
+        yield opened
+
+
+class _Cycles:
+    """Begins cycles that end as the list says, one after the other."""
+
+    def __init__(self, *endings: GrayMatterError | None) -> None:
+        self._endings = list(endings)
+        self.begun: list[str] = []
+        self.told: list[GrayMatterError] = []
+        self.queue = AutomaticCycles(self._begin, at_most=2, on_error=self.told.append)
+
+    def _begin(self, agent_id: str) -> Steps[CycleReport]:
+        self.begun.append(agent_id)
+        yield 0, 1, "looking"
+        if (ending := self._endings.pop(0)) is not None:
+            raise ending
+        return CycleReport(agent_id, at_ns=0, facts=0)
+
+
+def test_a_cycle_that_the_store_had_no_time_for_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(automatic, "_FAILED_PAUSE_S", 0.0)
+    monkeypatch.setattr(automatic, "_PAUSE_FACTOR", 0.0)
+    busy = StoreBusy("Another write has not finished.")
+    cycles = _Cycles(busy, None)
+    cycles.queue.notice("ops")
+    while cycles.queue.step(1.0):
+        pass
+    assert cycles.begun == ["ops", "ops"]
+    assert cycles.told == [busy]
+    assert cycles.queue.is_idle
+
+
+def test_a_cycle_that_fails_is_told_and_waits_for_the_next_write() -> None:
+    full = DiskFull("The disk is full.")
+    cycles = _Cycles(full, None)
+    cycles.queue.notice("ops")
+    assert not cycles.queue.step(1.0)
+    assert (cycles.told, cycles.queue.is_idle) == ([full], True)
+    cycles.queue.notice("ops")
+    assert not cycles.queue.step(1.0)  # its pause is not over
+    assert cycles.begun == ["ops"]
+    assert not cycles.queue.is_idle
+
+
+def test_a_cycle_that_is_cancelled_is_no_failure() -> None:
+    cycles = _Cycles(Cancelled("The store is being closed."))
+    cycles.queue.notice("ops")
+    cycles.queue.step(1.0)
+    assert (cycles.told, cycles.queue.is_idle) == ([], True)
+
+
+def test_more_namespaces_than_may_wait_are_dropped() -> None:
+    cycles = _Cycles(None, None)
+    for agent in ("a", "b", "c"):
+        cycles.queue.notice(agent)
+    cycles.queue.step(5.0)
+    assert cycles.begun == ["a", "b"]
+
+
+def test_an_extraction_that_fails_pauses_and_goes_on(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def busy(_: float) -> bool:
+        raise StoreBusy("Another write has not finished.")
+
+    memory.remember("ops", "Ana Okafor leads the Lagos office.")
+    with monkeypatch.context() as patched:
+        patched.setattr(memory.graph._feeder, "step", busy)
+        assert memory.graph.step(0.1) is False
+    assert "extraction pauses" in caplog.text
+    assert memory.graph.step(0.1) is False  # it pauses
+    assert memory.graph.entities() == ()
+    monkeypatch.setattr(memory.graph, "_pause_until", 0.0)
+    while memory.graph.step(0.1):
+        pass
+    assert memory.graph.entities() != ()
+    assert knowledge._PAUSE_S > 0
+
+
+def test_the_doctor_goes_on_when_one_of_its_looks_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Memory.open(tmp_path, clock=FrozenClock(), background=False).close()
+
+    def damaged(*_: object, **__: object) -> Memory:
+        raise StoreDamaged("The file is damaged.")
+
+    def changed(_: MiniLM) -> None:
+        raise EmbeddingFailed("A file of the model is not the one that was shipped.")
+
+    monkeypatch.setattr(Memory, "open", damaged)
+    monkeypatch.setattr(MiniLM, "verify", changed)
+    found = {finding.check: finding for finding in examine(tmp_path)}
+    assert (found["vectors"].verdict, found["vectors"].detail) == (Verdict.BROKEN, "The file is damaged.")
+    assert found["model"].verdict is Verdict.BROKEN
+    assert found["journal"].verdict is Verdict.SOUND
