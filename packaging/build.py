@@ -194,7 +194,7 @@ def debian_package(program: Path, python: Path) -> Path:
 
 
 def _pack(tree: Path) -> Path:
-    installed_kb = sum(path.stat().st_size for path in tree.rglob("*") if path.is_file()) // 1024
+    installed_kb = sum(path.lstat().st_size for path in tree.rglob("*") if path.is_file()) // 1024
     architecture = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True).stdout
     control = tree / "DEBIAN" / "control"
     control.parent.mkdir()
