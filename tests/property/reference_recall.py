@@ -92,12 +92,13 @@ def recall(
         )
     ranked.sort(key=lambda e: (-e.final_score, e.fact.created_ns, e.fact.id))
     answer: list[Expected] = []
+    wanted = request.top_k if request.top_k > 0 else 8
     for entry in ranked:
-        if entry.final_score < request.min_relevance * ranked[0].final_score:
+        if len(answer) == wanted or entry.final_score < request.min_relevance * ranked[0].final_score:
             break
         if all(normalize("NFC", entry.fact.text) != normalize("NFC", other.fact.text) for other in answer):
             answer.append(entry)
-    return answer[: request.top_k if request.top_k > 0 else 8]
+    return answer
 
 
 def vector_ranks(

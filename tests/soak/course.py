@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 from gm_engine import FactQuery, Memory
 from gm_engine.records import Fact
@@ -46,8 +48,8 @@ class Course:
         self.before = Counter(fact.text for fact in self._facts(0))
         self.window_bytes: list[int] = []
         self.server_bytes: list[int] = []
-        self.stalls: list[str] = []
-        self.machine_ms = self.stall_ms = 0.0
+        self.stalls: list[tuple[float, str]] = []
+        self.machine_ms = self.stall_ms = self.first_stall_ms = 0.0
         self.waits: list[float] = []
         self.publishes: list[tuple[float, int]] = []
         self.complaints: list[str] = []
@@ -69,8 +71,11 @@ class Course:
         self.desktop.tell("publish")
         seconds, written = self._heard_published(self.desktop.hear("published", patience_s=PUBLISH_S))
         self.desktop.tell("minute")
-        stall_ms = self.desktop.hear("minute", patience_s=PATIENCE_S)["longest_ms"]
+        seen = self.desktop.hear("minute", patience_s=PATIENCE_S)
+        stall_ms = self.first_stall_ms = seen["longest_ms"]
         print(f"first publish: {written:,} notes in {seconds:.0f} s, longest stall {stall_ms:.0f} ms", flush=True)
+        for _, gap_ms, what in sorted(seen["stalls"], key=lambda stall: -stall[1])[:3]:
+            print(f"  {gap_ms:.0f} ms while doing {what}", file=sys.stderr, flush=True)
         for thread in self._threads:
             thread.start()
         until = time.monotonic() + 2 * PATIENCE_S
@@ -116,7 +121,7 @@ class Course:
         with Memory.open(self.store, read_only=True, background=False) as memory:
             count = len(memory.fact_ids(FactQuery()))
         self.desktop.tell("finish", count)
-        self._rows += self.desktop.hear("rows", patience_s=2 * PATIENCE_S)["rows"]
+        self._take(self.desktop.hear("rows", patience_s=2 * PATIENCE_S), "the end")
         if self._rows[-1][1] != count:
             self.complaints.append(f"the window shows {self._rows[-1][1]} of {count} facts")
         code = self.desktop.close()
@@ -166,12 +171,7 @@ class Course:
     ) -> None:
         self.desktop.tell("minute")
         seen = self.desktop.hear("minute", patience_s=PATIENCE_S)
-        self._rows += seen["rows"]
-        self.stall_ms = max(self.stall_ms, seen["longest_ms"])
-        self.stalls += [
-            f"minute {number}, second {at_s:.0f}: {gap_ms:.0f} ms while doing {what}"
-            for at_s, gap_ms, what in seen["stalls"]
-        ]
+        self._take(seen, f"minute {number}")
         waits = self._look_at_new()
         servers = [worker.server for worker in self.workers]
         held = [resident_bytes(server.process.pid) for server in servers if server is not None]
@@ -192,6 +192,15 @@ class Course:
             str(killed),
         )
         print(f"| {' | '.join(cells)} |", flush=True)
+
+    def _take(self, seen: dict[str, Any], when: str) -> None:
+        """What the window saw since it was last asked."""
+        self._rows += seen["rows"]
+        self.stall_ms = max(self.stall_ms, seen["longest_ms"])
+        self.stalls += [
+            (gap_ms, f"{when}, second {at_s:.0f}: {gap_ms:.0f} ms while doing {what}")
+            for at_s, gap_ms, what in seen["stalls"]
+        ]
 
     def _look_at_new(self) -> list[float]:
         """How long the facts that the window has shown since the last look waited for that."""

@@ -38,7 +38,8 @@ MINUTES, FACTS = 30.0, 100_000
 def main(arguments: list[str]) -> int:
     """Runs the soak."""
     minutes = float(arguments[0]) if arguments else MINUTES
-    signal.signal(signal.SIGTERM, _leave)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _leave)
     with tempfile.TemporaryDirectory(prefix="graymatter-soak-") as folder:
         checks = run(Path(folder), minutes, facts=FACTS)
     print(show(checks), flush=True)
@@ -60,6 +61,7 @@ def run(folder: Path, minutes: float, *, facts: int) -> list[Check]:
         for number in range(1, count + 1):
             course.run_minute(number, 60 * minutes / count)
         course.finish()
+    print("\nlooking at what is left: the store, the vault, recall (some minutes)", flush=True)
     return checks_of(course)
 
 
@@ -82,7 +84,9 @@ def _prepare(store: Path, facts: int) -> None:
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:
-    """Ends the program as Ctrl-C does, so that processes and files go as well."""
+    """Ends the program so that its processes and files go as well; nothing may interrupt that."""
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
     raise SystemExit(128 + number)
 
 

@@ -28,6 +28,7 @@ from gm_desktop.app import App, Places  # noqa: E402
 from gm_desktop.stall_watch import StallWatch  # noqa: E402
 from gm_desktop.viewmodels.publish import Published, Stopped  # noqa: E402
 from gm_engine.clock import SystemClock  # noqa: E402
+from tests.soak.witness import Witness  # noqa: E402
 
 LOOK_MS = 20
 SETTLE_MS = 4_000
@@ -56,6 +57,7 @@ class Led(QObject):
         self._heard = b""
         self._watch = StallWatch(parent=self)
         self._watch.stalled.connect(self._on_stalled)
+        self._witness = Witness(lambda: self._watch._last_s)
         self._look = QTimer(self, interval=LOOK_MS)
         self._look.timeout.connect(self._on_look)
         self._input = QSocketNotifier(sys.stdin.fileno(), QSocketNotifier.Type.Read, self)
@@ -74,6 +76,7 @@ class Led(QObject):
     def _begin(self) -> None:
         self._app.publishing.choose(vault=str(self._vault))
         self._restart()
+        self._witness.start()
         say("watching", self._app.remembering.table.rowCount())
 
     def _restart(self) -> None:
@@ -119,7 +122,8 @@ class Led(QObject):
         app, doing = self._app, []
         doing += ["publishing"] if app.publishing.is_publishing else []
         doing += ["reading the vault"] if app.vault.watch.is_waiting else []
-        self._stalls.append((monotonic() - self._since_s, gap_ms, " and ".join(doing) or "nothing"))
+        what = f"{' and '.join(doing) or 'nothing'}: {self._witness.take()}"
+        self._stalls.append((monotonic() - self._since_s, gap_ms, what))
 
     def _on_look(self) -> None:
         count = self._app.remembering.table.rowCount()
@@ -138,14 +142,16 @@ class Led(QObject):
         """Watches no longer."""
         self._look.stop()
         self._watch.stop()
+        if self._witness.is_alive():
+            self._witness.end()
 
 
 def main(arguments: list[str]) -> int:
-    """One window with throw-away preferences."""
+    """One window with throw-away preferences, beside the store."""
     store, vault = map(Path, arguments)
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     qt = QApplication(["window"])
-    with tempfile.TemporaryDirectory(prefix="graymatter-window-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="window-", dir=store.parent) as scratch:
         app = App(qt, places=Places(Path(scratch) / "preferences", Path(scratch) / "logs"), clock=SystemClock())
         app.window.resize(1280, 800)
         app.window.first_painted.connect(quick_start.end)
