@@ -12,7 +12,7 @@ from exporters.obsidian import extras, folder, plan
 from exporters.obsidian.publish import preview, publish
 from exporters.plan import summary
 from exporters.profiles import PublishOptions
-from gm_engine import CancelToken, Memory, no_progress
+from gm_engine import Cancelled, CancelToken, FactQuery, Memory, no_progress
 from tests.fakes.clock import FrozenClock
 from tests.fakes.embedder import ScriptedEmbedder
 from tests.fakes.vault_notes import note
@@ -225,3 +225,77 @@ def test_a_changed_vault_is_remembered_like_one_that_was_written_at_once(
     publish(memory, tmp_path / "clean")
     changed, clean = (root / "Memory" / ".graymatter" / "manifest.json" for root in (vault, tmp_path / "clean"))
     assert changed.read_bytes() == clean.read_bytes()
+
+
+# --- publishes that did not do everything ----------------------------------------------------------------------------
+
+
+def test_a_table_that_somebody_makes_meanwhile_keeps_no_canvas_from_being_written(memory: Memory, vault: Path) -> None:
+    memory.graph.add("Zeta Works", type="organisation")
+    table = vault / "Memory" / "Memory.base"
+    table.unlink()
+
+    def make(done: int, total: int | None, what: str) -> None:
+        if what == "Writing notes" and done == 0:
+            table.write_text("views: []\n")
+
+    assert publish(memory, vault, progress=make).files == 1
+    assert ((vault / "Memory" / "Memory.canvas").exists(), table.read_text()) == (True, "views: []\n")
+
+
+@pytest.mark.parametrize("path", [".obsidian/graph.json", "Memory/Memory.canvas"])
+def test_a_file_beside_the_notes_that_changes_meanwhile_is_looked_at_again(
+    memory: Memory, vault: Path, path: str
+) -> None:
+    memory.graph.add("Zeta Works", type="organisation")
+    (vault / ".obsidian").mkdir()
+    tinted = PublishOptions(colours=True)
+
+    def edit(done: int, total: int | None, what: str) -> None:
+        if what == "Writing notes" and done == 0:
+            (vault / path).write_text("{}")
+
+    assert publish(memory, vault, options=tinted, progress=edit).files == 1
+    assert ((vault / path).read_text(), will_look(memory, vault, tinted)) == ("{}", True)
+    assert publish(memory, vault, options=tinted).files == 1
+    assert ((vault / path).read_text() == "{}", will_look(memory, vault, tinted)) == (False, False)
+
+
+def test_a_publish_that_was_cancelled_says_what_it_wrote_and_is_not_taken_for_a_whole_one(
+    memory: Memory, vault: Path
+) -> None:
+    for number in range(80):
+        memory.remember("scout", f"Fact {number}.")
+    publish(memory, vault)
+    memory.label("scout", memory.fact_ids(FactQuery()), "verified")
+    token = CancelToken()
+
+    def stop(done: int, total: int | None, what: str) -> None:
+        if what == "Writing notes" and done:
+            token.cancel()
+
+    before = (vault / "Memory" / ".graymatter" / "manifest.json").read_bytes()
+    with pytest.raises(Cancelled):
+        publish(memory, vault, progress=stop, cancel=token)
+    assert (vault / "Memory" / ".graymatter" / "manifest.json").read_bytes() != before
+    publish(memory, vault)
+    notes = (vault / "Memory" / "Facts" / "scout").iterdir()
+    assert {"mem_confidence: verified" in path.read_text() for path in notes} == {True}
+
+
+def test_orphans_inside_the_folder_go_to_the_trash_whatever_lies_outside(memory: Memory, vault: Path) -> None:
+    (vault / "Archive").mkdir()
+    note(vault, GATE).rename(vault / "Archive" / "Gate.md")
+    memory.retire("scout", memory.fact_ids(FactQuery()))
+    report = publish(memory, vault, remove_orphans=True)
+    assert (report.removed, note(vault, LIFT).exists(), (vault / "Archive" / "Gate.md").exists()) == (1, False, True)
+
+
+def test_files_that_are_too_young_are_not_known_by_their_times(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder, "_TICK_NS", 1_000_000_000_000)
+    publish(memory, tmp_path)
+    assert json.loads((tmp_path / "Memory" / ".graymatter" / "files.json").read_bytes()) == {}
+    assert will_look(memory, tmp_path)
+    assert publish(memory, tmp_path).written == 0
