@@ -124,6 +124,7 @@ def test_an_own_note_becomes_that_of_its_fact_where_it_lies_and_keeps_its_proper
     assert len(list(facts.iterdir())) == 6
     idea, windows = (facts / "Idea.md").read_text(), (facts / "Windows.md").read_bytes()
     assert "rating: 5 # mine\n" in idea
+    assert b"\r" not in (facts / "Idea.md").read_bytes()
     assert read_note(facts / "Idea.md").fact_id == fact_id(memory, "A thought.")
     assert windows.startswith(b"\xef\xbb\xbf---\r\n")
     assert windows.count(b"\n") == windows.count(b"\r\n")
@@ -214,6 +215,19 @@ def test_a_link_that_was_turned_down_goes_below_the_block(memory: Memory, vault:
     assert publish(memory, vault).left == ()
     assert path.read_text().endswith(" %%\n\nSee [[Memory/Entities/Omega Yard]].\n")
     comes_to_rest(memory, vault)
+
+
+def test_lines_that_we_wrote_once_are_not_taken_for_a_persons(memory: Memory, vault: Path) -> None:
+    memory.graph.add("Zeta Works", type="organisation")
+    memory.remember("scout", "Zeta Works grows.")
+    publish(memory, vault)
+    path = note(vault, "Zeta Works grows.")
+    change(path, "> Zeta Works grows.", "> Zeta Works shrinks.")
+    reject_all(memory, vault)
+    memory.graph.delete("zeta works")
+    assert publish(memory, vault).left == ()
+    assert path.read_text().partition("graymatter:end")[2].endswith(" %%\n")
+    assert "Mentions" not in path.read_text()
 
 
 def test_lines_that_say_nothing_to_the_store_go_below_the_block_without_a_question(memory: Memory, vault: Path) -> None:
