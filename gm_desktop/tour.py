@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QRect, QTimer
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
@@ -14,7 +15,9 @@ from gm_desktop.main_window import MainWindow
 from gm_desktop.page_builder import PageBuilder
 from gm_desktop.preferences import Preferences
 from gm_desktop.theme import Theme
-from gm_desktop.widgets.tour_card import TourCard, TourOutline, place
+
+if TYPE_CHECKING:
+    from gm_desktop.widgets.tour_card import TourCard, TourOutline
 
 LOOK_EVERY_MS = 150
 _TYPED_INTO = (QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox)
@@ -123,6 +126,8 @@ class Tour(QObject):
         self._preferences.remember_tour()
         origin = self._window.page_id
         if self._open is None and origin is not None:
+            from gm_desktop.widgets.tour_card import TourCard, TourOutline  # the first paint waits for no card
+
             ground = self._window.ground
             card, outline = TourCard(self._theme, ground), TourOutline(self._theme, ground)
             card.stepped.connect(self._on_stepped)
@@ -217,8 +222,7 @@ class Tour(QObject):
         if target.isEmpty() and page_id == STEPS[shown.at].page_id:
             target = room
         shown.outline.surround(target, room)
-        shown.card.move(place(shown.card.size(), target, room, is_mirrored=shown.card.isRightToLeft()))
-        shown.card.raise_()
+        shown.card.stand_beside(target, room)
 
     def _take_away(self) -> None:
         shown, self._open = self._open, None

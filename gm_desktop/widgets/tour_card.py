@@ -87,6 +87,11 @@ class TourCard(QFrame):
         self.next.setFocus(Qt.FocusReason.OtherFocusReason)
         QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, self.accessibleDescription()))
 
+    def stand_beside(self, target: QRect, room: QRect) -> None:
+        """Moves beside what it speaks of, above everything."""
+        self.move(place(self.size(), target, room, is_mirrored=self.isRightToLeft()))
+        self.raise_()
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """The keys of the card, before the buttons and the window's shortcuts see them."""
         kinds = (QEvent.Type.ShortcutOverride, QEvent.Type.KeyPress)
