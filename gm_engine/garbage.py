@@ -6,10 +6,15 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_MANY = 100_000  # objects: looking through so many takes some 20 ms, and holds the interpreter
+
 
 @contextmanager
 def without_collecting() -> Iterator[None]:
-    """Parsed documents and rows are trees, there is no garbage in them: looking for it costs half as much again."""
+    """Parsed documents and rows are trees, there is no garbage in them: looking for it costs half as much again.
+
+    Where many are left in the end, they are not looked through then, either: they go when nobody holds them.
+    """
     if not gc.isenabled():
         yield
         return
@@ -17,4 +22,6 @@ def without_collecting() -> Iterator[None]:
     try:
         yield
     finally:
+        if gc.get_count()[0] > _MANY:
+            gc.freeze()
         gc.enable()

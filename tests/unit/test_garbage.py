@@ -1,0 +1,53 @@
+"""Building many records without the collector."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from gm_engine.garbage import without_collecting
+
+
+@pytest.fixture
+def frozen() -> Iterator[int]:
+    """How much the collector leaves alone; as before when the test ends."""
+    assert gc.isenabled()
+    gc.collect()
+    yield gc.get_freeze_count()
+    gc.unfreeze()
+
+
+def test_the_collector_rests_meanwhile_and_works_again_after_a_failure(frozen: int) -> None:
+    def build() -> None:
+        with without_collecting():
+            assert not gc.isenabled()
+            raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        build()
+    assert gc.isenabled()
+
+
+def test_many_records_are_left_alone_and_go_when_nobody_holds_them(frozen: int) -> None:
+    with without_collecting():
+        records = [[number] for number in range(150_000)]
+    assert gc.get_freeze_count() > frozen + 100_000
+    records.clear()
+    assert gc.get_freeze_count() < frozen + 100_000
+
+
+def test_few_records_are_looked_at_as_usual(frozen: int) -> None:
+    with without_collecting():
+        records = [[number] for number in range(1_000)]
+    assert len(records) == 1_000
+    assert gc.get_freeze_count() == frozen
+
+
+def test_one_inside_another_changes_nothing(frozen: int) -> None:
+    with without_collecting():
+        with without_collecting():
+            pass
+        assert not gc.isenabled()
+    assert gc.isenabled()
