@@ -198,7 +198,13 @@ def _open_retired(window: Window) -> None:
 
 
 def _restores(window: Window, retired: set[str]) -> bool:
-    """Selects a row, as soon as there are rows, and restores it."""
+    """Selects a row, as soon as there are rows, and restores it.
+
+    Before there are, the palette knows no better action of that name than to restore a backup, and asks for the file.
+    """
+    if not window.page:
+        window.press("Escape")
+        return False
     window.press("Down")
     window.call("Restore")
     return holds(lambda: _retired(window) < retired, AGAIN_S)
