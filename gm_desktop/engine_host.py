@@ -197,7 +197,7 @@ class EngineHost(QObject):
         return self._submit(self._writes, job, done, on_failed)
 
     def ask(self, job: Callable[[Memory], T], on_done: Callable[[T], None], on_failed: Failed | None = None) -> Ticket:
-        """Runs `job` in the lane that waits for other programs, so that nobody else waits for them."""
+        """Runs `job` in the lane for other programs and their files, so that nobody else waits for them."""
         return self._submit(self._asks, job, on_done, on_failed)
 
     def end_reading(self, job: Callable[[], None]) -> None:

@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_MANY = 100_000  # objects: looking through so many takes some 20 ms, and holds the interpreter
+_MANY = 20_000  # objects: looking through so many takes some milliseconds, and holds the interpreter
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.publish import PublishViewModel
 from gm_engine.errors import GrayMatterError
+from gm_engine.progress import CancelToken
 
 if TYPE_CHECKING:
     from exporters.obsidian.edits import VaultEdits
@@ -40,6 +41,7 @@ class VaultWatch(QObject):
         self._watcher: VaultWatcher | None = None
         self._watched: tuple[str, str] | None = None
         self._looking, self._writing = Latest(), Latest()
+        self._token = CancelToken()
         self._again = QTimer(self, singleShot=True, interval=AGAIN_MS)
         self._again.timeout.connect(self.look)
         self._begin = QTimer(self, singleShot=True, interval=START_MS)
@@ -60,24 +62,25 @@ class VaultWatch(QObject):
         return self._looking.is_awaited or self._writing.is_awaited
 
     def look(self) -> None:
-        """Finds out what was edited in the vault and proposes it."""
+        """Finds out what was edited in the vault and proposes it; a large vault takes seconds, so nobody waits for it."""
         if not self._can_look() or self.is_waiting:
             self._again.start() if self.is_waiting else None
             return
         aim = self._publishing.profile()
+        token = self._token = CancelToken()
 
         def job(memory: Memory) -> VaultEdits:
             from exporters.obsidian.round_trip import read_edits
 
-            return read_edits(memory, Path(aim.vault), folder=aim.folder)
+            return read_edits(memory, Path(aim.vault), folder=aim.folder, cancel=token)
 
-        self._looking.take(self._host.read(job, lambda edits: self._on_edits(edits, aim), self._on_failed))
+        self._looking.take(self._host.ask(job, lambda edits: self._on_edits(edits, aim), self._on_failed))
 
     def close(self) -> None:
         """Stops watching."""
         for timer in (self._again, self._begin):
             timer.stop()
-        self._looking.cancel()
+        self._give_up()
         self._writing.cancel()
         watcher, self._watcher, self._watched = self._watcher, None, None
         if watcher is not None:
@@ -90,8 +93,14 @@ class VaultWatch(QObject):
         is_open = self._host.is_open and not self._host.read_only and not publishing.is_publishing
         return is_open and bool(publishing.vault.strip() and publishing.folder.strip())
 
+    def _give_up(self) -> None:
+        self._token.cancel()
+        self._looking.cancel()
+
     def _on_publishing(self) -> None:
-        if self._host.is_open and not self._publishing.is_publishing:
+        if self._publishing.is_publishing:
+            self._give_up()
+        elif self._host.is_open:
             self._begin.start()
 
     def _follow(self) -> None:
