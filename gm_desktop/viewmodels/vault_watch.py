@@ -62,7 +62,7 @@ class VaultWatch(QObject):
         return self._looking.is_awaited or self._writing.is_awaited
 
     def look(self) -> None:
-        """Finds out what was edited in the vault and proposes it; a large vault takes seconds, so nobody waits for it."""
+        """Finds out what was edited in the vault and proposes it. A large vault takes seconds: nobody waits for it."""
         if not self._can_look() or self.is_waiting:
             self._again.start() if self.is_waiting else None
             return
