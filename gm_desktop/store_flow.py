@@ -14,6 +14,7 @@ from gm_desktop.engine_host import EngineHost
 from gm_desktop.i18n import tr
 from gm_desktop.notices import Notices
 from gm_desktop.paths import default_data_dir, demo_data_dir, holds_store
+from gm_desktop.tasks import TaskState
 from gm_desktop.theme import Theme
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.importing import FILE_SUFFIXES, Imported, ImportViewModel, can_import
@@ -47,8 +48,10 @@ class StoreFlow(QObject):
         self._host, self._notices, self._undo = host, notices, undo
         self._theme, self._clock, self._window = theme, clock, window
         self._import_after_open: Path | None = None
+        self._makes_demo = False
         self._imports: list[ImportViewModel] = []
         host.store_opened.connect(self._on_opened)
+        host.open_failed.connect(self._forget_import)
 
     # --- stores ------------------------------------------------------------------------------------------------
 
@@ -120,7 +123,9 @@ class StoreFlow(QObject):
             build_demo(target, clock=clock, progress=progress)
             return target
 
-        self._host.run_alone(tr("Making up a demo"), build, self._host.open_store)
+        self._makes_demo = True
+        task = self._host.run_alone(tr("Making up a demo"), build, self._host.open_store)
+        task.ended.connect(lambda: self._on_demo_ended(task.state))
 
     # --- imports -----------------------------------------------------------------------------------------------
 
@@ -139,7 +144,9 @@ class StoreFlow(QObject):
         self._ask_folder(tr("Choose a folder of notes"), self.import_file)
 
     def import_file(self, path: Path) -> None:
-        """Looks into `path` and offers to import it; where no store is open or being opened, into the default one."""
+        """Looks into `path` and offers to import it: into the open store, into the one or the demo that is on its way,
+        else into the default one.
+        """
         if not can_import(path):
             text = tr("{name} is not a store, and no export, table or note that can be imported.", name=path.name)
             self._notices.show(text, level="warning")
@@ -149,8 +156,16 @@ class StoreFlow(QObject):
             self._begin_import(path)
         else:
             self._import_after_open = path
-            if self._host.data_dir is None:
+            if self._host.data_dir is None and not self._makes_demo:
                 self._host.open_store(default_data_dir())
+
+    def _on_demo_ended(self, state: TaskState) -> None:
+        self._makes_demo = False
+        if state is not TaskState.DONE:
+            self._forget_import()
+
+    def _forget_import(self) -> None:
+        self._import_after_open = None  # it was for the store that did not come, not for whichever is next
 
     def _on_opened(self) -> None:
         path, self._import_after_open = self._import_after_open, None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 import pytest
 from PySide6.QtCore import Qt
@@ -12,6 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from gm_desktop import store_flow
 from gm_desktop.app import App
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.theme import Theme
@@ -19,6 +21,10 @@ from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.importing import ColumnWanted, Imported, ImportViewModel, Looked, Refused, can_import
 from gm_desktop.views.import_dialog import ImportDialog
 from gm_desktop.widgets.basics import ElidedLabel
+from gm_engine.clock import Clock
+from gm_engine.errors import Cancelled
+from gm_engine.progress import Progress
+from tests.widget.conftest import PATIENCE_MS, open_scripted
 
 SAMPLES = Path(__file__).resolve().parent.parent / "fixtures" / "importing"
 Opened = tuple[ImportViewModel, ImportDialog]
@@ -194,6 +200,68 @@ def test_a_file_the_program_was_started_with_is_looked_into_once_the_store_is_op
     qtbot.waitUntil(lambda: {"Ready to import", "Memories of mem0"} <= words(dialog))
     assert app.host.data_dir == tmp_path / "store"
     dialog.reject()
+
+
+@pytest.fixture
+def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
+    """A demo in `tmp_path / "demo"` that is made up once the event is set, and a default store that must not be."""
+    may_be_built = Event()
+
+    def build(target: Path, *, clock: Clock, progress: Progress) -> None:
+        assert may_be_built.wait(PATIENCE_MS / 1000)
+        progress(1, 1, "made up")
+        open_scripted(target, read_only=False).close()
+
+    monkeypatch.setattr("gm_engine.demo.build_demo", build)
+    monkeypatch.setattr(store_flow, "demo_data_dir", lambda: tmp_path / "demo")
+    monkeypatch.setattr(store_flow, "default_data_dir", lambda: tmp_path / "own")
+    yield may_be_built
+    may_be_built.set()
+
+
+def test_a_file_given_with_the_demo_waits_for_the_demo_and_leaves_the_persons_store_alone(
+    app: App, qtbot: QtBot, tmp_path: Path, demo: Event
+) -> None:
+    app.start(None, demo=True)
+    app.flow.import_file(SAMPLES / "mem0.json")
+    assert app.host.data_dir is None
+    demo.set()
+    qtbot.waitUntil(lambda: app.window.findChild(ImportDialog) is not None)
+    assert app.host.data_dir == tmp_path / "demo"
+    assert not (tmp_path / "own").exists()
+    dialog = app.window.findChild(ImportDialog)
+    assert isinstance(dialog, ImportDialog)
+    qtbot.waitUntil(lambda: {"Ready to import", "Memories of mem0"} <= words(dialog))
+    dialog.reject()
+
+
+def test_a_file_given_with_a_demo_that_was_cancelled_is_not_offered_to_another_store(
+    app: App, qtbot: QtBot, tmp_path: Path, demo: Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build(target: Path, *, clock: Clock, progress: Progress) -> None:
+        demo.wait()
+        raise Cancelled("stopped")
+
+    monkeypatch.setattr("gm_engine.demo.build_demo", build)
+    app.start(None, demo=True)
+    app.flow.import_file(SAMPLES / "mem0.json")
+    with qtbot.waitSignal(app.host.tasks.ended):
+        demo.set()
+    with qtbot.waitSignal(app.host.store_opened):
+        app.flow.open_new(tmp_path / "store")
+    assert app.window.findChild(ImportDialog) is None
+
+
+def test_a_file_that_waited_for_a_store_that_failed_to_open_is_not_offered_to_the_next_one(
+    app: App, qtbot: QtBot, tmp_path: Path
+) -> None:
+    (tmp_path / "ledger.sqlite").write_bytes(b"this is no database at all" * 100)
+    with qtbot.waitSignal(app.host.open_failed):
+        app.host.open_store(tmp_path)
+        app.flow.import_file(SAMPLES / "mem0.json")
+    with qtbot.waitSignal(app.host.store_opened):
+        app.flow.open_new(tmp_path / "store")
+    assert app.window.findChild(ImportDialog) is None
 
 
 @pytest.mark.parametrize(
