@@ -37,6 +37,8 @@ GPL_ONLY = re.compile(
     r"Qt6?(Charts|DataVisualization|Graphs|HttpServer|Lottie|NetworkAuth|Quick3D|QuickTimeline|ShaderTools"
     r"|VirtualKeyboard|Wayland(Egl)?Compositor)|qtvirtualkeyboard|lottie|wayland-compositor|^libreadline|^libgdbm"
 )
+GPL = re.compile(r"(?<!L)A?GPL|GNU (Affero )?General Public", re.IGNORECASE)  # and not the Lesser one
+INSTALLED = {"site-packages", "dist-packages"}  # folders in Python's own, with what others made
 DEBIAN_LICENCE = re.compile(r"^License: *(\S.*?) *$", re.MULTILINE)
 BUNDLED = (  # what this project brings along, which no metadata describes
     ("Inter (typeface)", "OFL-1.1", "fonts/OFL.txt"),
@@ -112,8 +114,17 @@ def standard_texts(name: str, licence: str) -> tuple[Path, ...]:
 
 
 def part_of(found: Distribution) -> Part:
-    """A distribution as a part."""
-    return Part(found.name, found.version, licence_of(found), texts_of(found))
+    """A distribution as a part. Raises `LicenceMissing` for one that is under the GPL only."""
+    licence = licence_of(found)
+    if is_gpl_only(licence) and found.name.casefold() != FREEZER:
+        raise LicenceMissing(f"{found.name} ({licence}) is under the GPL only and must be left out")
+    return Part(found.name, found.version, licence, texts_of(found))
+
+
+def is_gpl_only(licence: str) -> bool:
+    """Whether a licence leaves no choice but the GPL or the AGPL, without an exception. In doubt it does."""
+    choices = (licence,) if " AND " in licence else licence.split(" OR ")
+    return all(GPL.search(choice) and " WITH " not in choice for choice in choices)
 
 
 # Owners of files ------------------------------------------------------------------------------------------------------
@@ -124,23 +135,29 @@ def parts_of(shipped: Iterable[Path]) -> tuple[Part, ...]:
     owners = {
         os.path.realpath(str(found.locate_file(each))): found for found in distributions() for each in found.files or ()
     }
-    standard_library = os.path.realpath(sysconfig.get_path("stdlib"))
     wanted = {FREEZER: distribution(FREEZER)}
-    generated = tuple(os.path.realpath(ROOT / "build" / name) for name in ("scripts", "pyinstaller"))
+    generated = tuple(Path(os.path.realpath(ROOT / "build" / name)) for name in ("scripts", "pyinstaller"))
     system, is_python_in = set[str](), False
     for path in sorted({os.path.realpath(each) for each in shipped}):
         if GPL_ONLY.search(Path(path).name):
             raise LicenceMissing(f"{path} is under the GPL only and must be left out")
         if path in owners:
             wanted[owners[path].name] = owners[path]
-        elif path.startswith(standard_library) or Path(path).name.startswith("libpython"):
+        elif is_of_python(Path(path)):
             is_python_in = True
-        elif not path.startswith(generated):
+        elif not any(Path(path).is_relative_to(folder) for folder in generated):
             system.add(path)
     parts = [part_of(found) for name, found in wanted.items() if name != OURS]
     if is_python_in:
         parts.append(python_part())
     return tuple(sorted((*parts, *system_parts(system)), key=lambda part: part.name.casefold()))
+
+
+def is_of_python(path: Path) -> bool:
+    """Whether a resolved path is the interpreter's library or one of the standard library."""
+    standard_library = Path(os.path.realpath(sysconfig.get_path("stdlib")))
+    is_standard = path.is_relative_to(standard_library) and INSTALLED.isdisjoint(path.parts)
+    return is_standard or path.name.startswith("libpython")
 
 
 def python_part() -> Part:

@@ -137,6 +137,50 @@ def test_a_file_under_the_gpl_only_stops_the_build(licences: ModuleType, tmp_pat
         licences.parts_of([tmp_path / name])
 
 
+@pytest.mark.parametrize(
+    ("lines", "is_refused"),
+    [
+        (("License-Expression: GPL-3.0-only",), True),
+        (("License-Expression: MIT AND AGPL-3.0-or-later",), True),
+        (("License-Expression: GPL-2.0-only OR GPL-3.0-only",), True),
+        (("Classifier: License :: OSI Approved :: GNU General Public License v3 (GPLv3)",), True),
+        (("License: GNU Affero General Public License",), True),
+        (("License-Expression: GPL-2.0-only OR MIT",), False),
+        (("License-Expression: GPL-2.0-only WITH Classpath-exception-2.0",), False),
+        (("License-Expression: LGPL-3.0-only",), False),
+        (("Classifier: License :: OSI Approved :: GNU Lesser General Public License v3 (LGPLv3)",), False),
+    ],
+)
+def test_a_distribution_under_the_gpl_only_stops_the_build(
+    licences: ModuleType, made_up: Callable[..., Distribution], lines: tuple[str, ...], *, is_refused: bool
+) -> None:
+    found = made_up(*lines, files=("LICENSE",))
+    if is_refused:
+        with pytest.raises(licences.LicenceMissing, match=r"thing .* is under the GPL only"):
+            licences.part_of(found)
+    else:
+        assert licences.part_of(found).name == "thing"
+
+
+def test_the_freezer_may_be_under_the_gpl_as_its_starter_is_excepted(
+    licences: ModuleType, made_up: Callable[..., Distribution], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(licences, "FREEZER", "thing")
+    assert licences.part_of(made_up("License: GPLv2-or-later", files=("LICENSE",))).licence == "GPLv2-or-later"
+
+
+@pytest.mark.parametrize(
+    "place", ["{library}/site-packages/nobody/x.so", "{library}/dist-packages/nobody/x.so", "{library}-other/x.so"]
+)
+def test_a_file_beside_the_standard_library_is_not_pythons(
+    licences: ModuleType, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.setattr(licences, "_said", lambda *command: "")
+    path = Path(place.format(library=Path(subprocess.__file__).resolve().parent))
+    with pytest.raises(licences.LicenceMissing, match="belongs to no package"):
+        licences.parts_of([path])
+
+
 def test_a_file_of_nobody_stops_the_build(
     licences: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
