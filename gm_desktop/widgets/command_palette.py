@@ -72,6 +72,12 @@ class EntryModel(QAbstractListModel):
         """The entry in a row."""
         return self._entries[row]
 
+    def row_of(self, entry: Entry) -> int | None:
+        """Where an entry stands now: its title alone may be in several groups. None where it is gone."""
+        names = [(each.title, each.group) for each in self._entries]
+        name = (entry.title, entry.group)
+        return names.index(name) if name in names else None
+
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
         """Qt's row count."""
         return 0 if parent.isValid() else len(self._entries)
@@ -183,11 +189,11 @@ class CommandPalette(QFrame):
     def look_again(self) -> None:
         """There is more to find now: an open palette lists it, and what is chosen stays chosen."""
         if self.isVisible():
-            chosen = self._view.currentIndex().data()
+            chosen: Entry | None = self._view.currentIndex().data(EntryModel.EntryRole)
             self._on_text(self._line.text())
-            titles = self.titles()
-            if chosen in titles:
-                self._view.setCurrentIndex(self._model.index(titles.index(chosen), 0))
+            row = self._model.row_of(chosen) if chosen is not None else None
+            if row is not None:
+                self._view.setCurrentIndex(self._model.index(row, 0))
 
     def close_palette(self) -> None:
         """Hides it and gives the keyboard back."""

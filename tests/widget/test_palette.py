@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
@@ -90,3 +92,23 @@ def test_keys_choose_run_and_give_the_focus_back(theme: Theme, qtbot: QtBot) -> 
 def test_a_whole_title_comes_before_a_longer_one_that_begins_with_it() -> None:
     entries = [_entry("Restore a backup…", words="zip copy"), _entry("Restore", words="bring back")]
     assert [entry.title for entry in find("restore", entries)] == ["Restore", "Restore a backup…"]
+
+
+def test_what_is_chosen_stays_chosen_when_the_palette_fills_although_another_group_has_its_title(
+    theme: Theme, qtbot: QtBot
+) -> None:
+    ran: list[str] = []
+    entries = [PaletteEntry("ops", group, "", "", partial(ran.append, group), "") for group in ("Memory", "Agents")]
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(800, 600)
+    window.show()
+    palette = CommandPalette(theme, window, lambda query: find(query, entries))
+    palette.open()
+    line = palette.findChild(QLineEdit)
+    assert isinstance(line, QLineEdit)
+    QTest.keyClick(line, Qt.Key.Key_Down)
+    entries.insert(0, _entry("Undo"))
+    palette.look_again()
+    QTest.keyClick(line, Qt.Key.Key_Return)
+    assert ran == ["Agents"]
