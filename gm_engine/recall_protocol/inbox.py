@@ -12,8 +12,8 @@ import select
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from threading import Lock, Thread
-from time import monotonic, sleep
+from threading import Event, Lock, Thread
+from time import monotonic
 from typing import IO
 
 from gm_engine.recall_protocol.diagnostics import Diagnostics
@@ -70,6 +70,7 @@ class Inbox:
         self._waiting: dict[RawId, Waiter] = {}
         self._is_taken = True  # somebody has the turn: at first the thread
         self._is_read_out = False
+        self._is_shut = Event()  # since the thread last looked
         self._closed = ""
         Thread(target=self._read_for_nobody, name="recall-client-read", daemon=True).start()
 
@@ -121,6 +122,7 @@ class Inbox:
             self._waiting.clear()
         for waiter in waiters:
             waiter.deliver(None)
+        self._is_shut.set()
         self._when_over()
 
     def _pass_turn(self) -> None:
@@ -141,7 +143,8 @@ class Inbox:
         with self._lock:
             self._pass_turn()
         while not self._is_read_out:
-            sleep(_LOOK_EVERY_S)
+            self._is_shut.wait(_LOOK_EVERY_S)
+            self._is_shut.clear()  # a call that still has the turn is waited for, not spun on
             with self._lock:
                 if not self._is_taken:
                     self._is_taken = True

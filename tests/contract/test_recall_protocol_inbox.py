@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
@@ -22,6 +23,7 @@ from gm_engine.recall_protocol import (
     Request,
     SearchFilters,
     SearchParams,
+    inbox,
 )
 from gm_engine.recall_protocol.messages import cancelled_id, encode_message
 
@@ -194,6 +196,20 @@ def test_the_end_wakes_who_reads_and_who_waits(peer: Peer, ends: Callable[[Peer]
     calls = [peer.asked(query)[0] for query in ("first", "second", "third")]
     ends(peer)
     assert [type(call.exception(LONG_S / 2)) for call in calls] == [ClientClosed] * 3
+
+
+def test_the_thread_ends_with_the_stream_that_a_call_read_to_its_end(
+    peers: Callable[..., Peer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox, "_LOOK_EVERY_S", 4 * LONG_S)  # whoever only looks now and then comes too late
+    before = set(threading.enumerate())
+    peer = peers()
+    (thread,) = (each for each in set(threading.enumerate()) - before if each.name == "recall-client-read")
+    call, _ = peer.asked("last")
+    peer.end()
+    assert isinstance(call.exception(LONG_S), ClientClosed)
+    thread.join(LONG_S)
+    assert not thread.is_alive()
 
 
 def test_callers_that_come_and_go_never_leave_the_stream_unread(peer: Peer) -> None:
