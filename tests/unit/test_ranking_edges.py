@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from gm_engine.ranking.batch import BatchResult, merged_facts
 from gm_engine.ranking.fusion import (
     Selection,
     SignalRanks,
@@ -19,6 +21,7 @@ from gm_engine.ranking.fusion import (
     place_of,
     select,
 )
+from gm_engine.ranking.keyword import idf
 from gm_engine.ranking.keyword_ranks import KeywordRanks
 from gm_engine.ranking.orders import extend_orders, make_orders
 from gm_engine.ranking.recall import Ranker, RecallRequest
@@ -273,6 +276,12 @@ def test_a_lineage_goes_back_step_by_step_the_latest_replacement_first(ledger: L
     assert found == {"new": ("a", "b", "c", "d", "e"), "alone": (), "a": ("c",), "nobody": ()}
 
 
+def test_a_circle_of_replacements_is_told_once(ledger: Ledger) -> None:
+    add(ledger, ("a", "one"), ("b", "two"), ("c", "three"), replaced_by={"a": "b", "b": "a", "c": "c"})
+    with ledger.read() as connection:
+        assert lineages(connection, ["a", "c"]) == {"a": ("b",), "c": ()}
+
+
 def asking(query: str, weights: SignalWeights, confidence_weight: float = 0.0) -> RecallRequest:
     return RecallRequest("ana", query, 8, None, confidence_weight, weights, 0.0, 0.0, now_ns=10**15)
 
@@ -318,3 +327,72 @@ def test_a_floor_that_the_best_copies_reach_ends_the_answer(ledger: Ledger) -> N
     add(ledger, ("g", "other"), *((f"f{n:03d}", "red fox") for n in range(60)))
     request = replace(asking("red", SignalWeights(1.0, 1.0, 0.0)), min_relevance=0.1)
     assert [fact.id for fact in Ranker(ledger, None, None).recall(request).facts()] == ["f000"]
+
+
+def test_a_common_word_gives_exact_scores_as_far_as_they_are_asked_for(ledger: Ledger) -> None:
+    """Keyword ranks beyond the first few hundred start too good; what is in the answer has its own."""
+    add(ledger, *((f"f{n:03d}", f"red item{n}") for n in range(700)))
+    weights = SignalWeights(0.0, 1.0, 1.0)
+    exact = [1 / (60 + n + 1) + 1 / (60 + 700 - n) for n in range(700)]  # the oldest is first by word, last by age
+    with Ranker(ledger, None, None).evaluate(asking("red", weights)) as evaluation:
+        ranked = evaluation.ranked()
+        first = ranked.first(20).tolist()
+        assert first == sorted(range(700), key=lambda n: (-exact[n], n))[:20]
+        assert 699 in first
+        assert [ranked.final[n] for n in first] == pytest.approx([exact[n] for n in first], abs=1e-15)
+        ranked = evaluation.ranked()
+        ranked.settle_all()
+        assert ranked.ranks.keyword.tolist() == list(range(1, 701))
+        assert ranked.final.tolist() == pytest.approx(exact, abs=1e-15)
+
+
+def test_the_weight_of_a_word_falls_with_the_facts_that_hold_it() -> None:
+    expected = [math.log(1 + 10.5 / 0.5), math.log(1 + 7.5 / 3.5), math.log(1 + 0.5 / 10.5)]
+    assert [idf(10, 0), idf(10, 3), idf(10, 10)] == [round(weight, 12) for weight in expected]
+
+
+def test_a_keyword_score_is_the_formula_of_the_document(ledger: Ledger) -> None:
+    add(ledger, ("f1", "zib zib zab"), ("f2", "zib zub zeb zob zyb"), ("f3", "zab"), ("f4", "zub zub zub"))
+    with Ranker(ledger, None, None).evaluate(asking("zib zab", SignalWeights())) as evaluation:
+        match = evaluation.match
+    average = (3 + 5 + 1 + 3) / 4
+
+    def share(frequency: int, length: int) -> float:
+        weight = math.log(1 + 2.5 / 2.5)  # two of four facts
+        return weight * frequency * 2.2 / (frequency + 1.2 * (0.25 + 0.75 * length / average))
+
+    assert match.scores.tolist() == pytest.approx([share(2, 3) + share(1, 3), share(1, 5), share(1, 1), 0], abs=1e-11)
+    assert (match.matched.tolist(), match.frequency) == ([0, 1, 2], (2, 2))
+
+
+def test_all_words_of_an_alias_together_stand_for_its_term(ledger: Ledger) -> None:
+    texts = ["zib", "zab zub zyb", "zab zub", "zub zyb", "zab zyb", "zyb", "zob"]
+    add(ledger, *((f"f{n}", text) for n, text in enumerate(texts)))
+    alias = NewFact("alias", "ana", "alias: zib = zab zub zyb", 0, Origin("library"), kind="alias")
+    with ledger.write("alias", origin=Origin("library")) as tx:
+        insert_facts(tx, [alias], language="english")
+    request = replace(asking("zib zeb", SignalWeights()), coverage_gate=0.3)
+    with Ranker(ledger, None, None).evaluate(request) as evaluation:
+        match = evaluation.match
+        ids = evaluation.snapshot.ids
+    assert {ids[at]: mass for at, mass in enumerate(match.mass) if mass} == {"f0": idf(7, 1), "f1": idf(7, 1)}
+    assert match.total_mass == idf(7, 1) + idf(7, 0)
+    assert sorted(ids[at] for at in match.matched) == ["f0", "f1", "f2", "f3", "f4", "f5"]
+    assert sorted(ids[at] for at in match.ranked) == ["f0", "f1"]
+    assert match.frequency == (2, 0)
+
+
+def test_what_just_reaches_the_gate_is_ranked(ledger: Ledger) -> None:
+    add(ledger, ("f1", "zib"), ("f2", "zab"), ("f3", "zib zab"))
+    request = replace(asking("zib zab", SignalWeights()), coverage_gate=0.5)
+    with Ranker(ledger, None, None).evaluate(request) as evaluation:
+        assert evaluation.match.ranked.tolist() == [0, 1, 2]
+    with Ranker(ledger, None, None).evaluate(replace(request, coverage_gate=0.51)) as evaluation:
+        assert evaluation.match.ranked.tolist() == [2]
+
+
+def test_the_facts_of_a_batch_stand_by_best_place_then_by_how_many_answers_hold_them() -> None:
+    one, two, both, late = (replace(FACT, id=name, text=name) for name in ("one", "two", "both", "late"))
+    answers = [(one, two), (both, late), (both, late)]
+    merged = merged_facts([BatchResult("q", facts) for facts in answers])
+    assert [fact.id for fact in merged] == ["both", "one", "late", "two"]
