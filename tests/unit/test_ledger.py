@@ -8,7 +8,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -52,6 +54,18 @@ def test_the_migrated_schema_is_the_schema_of_the_tables(ledger: Ledger) -> None
         version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
     assert differences == []
     assert version == SCHEMA_VERSION
+
+
+def test_two_new_stores_can_be_opened_at_once(tmp_path: Path) -> None:
+    ready = Barrier(2)
+
+    def open_one(path: Path) -> int:
+        ready.wait()
+        with Ledger.open(path, clock=FrozenClock()) as opened:
+            return count(opened, "facts")
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(open_one, [tmp_path / str(number) for number in range(8)])) == [0] * 8
 
 
 def test_a_block_that_raises_leaves_nothing(ledger: Ledger) -> None:

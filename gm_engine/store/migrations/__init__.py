@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Lock
 
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection
 
 from gm_engine.store.tables import SCHEMA_VERSION
+
+_ONE_AT_A_TIME = Lock()  # what a migration works on is a module's global in alembic
 
 
 def upgrade(connection: Connection) -> None:
@@ -21,5 +24,6 @@ def upgrade(connection: Connection) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    with _ONE_AT_A_TIME:
+        command.upgrade(config, "head")
     connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
