@@ -121,10 +121,10 @@ class Indexer:
 
     def _chores_step(self, budget_s: float) -> bool:
         """A piece of the chores, unless another thread is at them."""
-        if self._chores is None or self._stop.is_set() or not self._doing_chores.acquire(blocking=False):
+        if self._chores is None or not self._doing_chores.acquire(blocking=False):
             return False
         try:
-            return self._chores.step(budget_s)
+            return not self._stop.is_set() and self._chores.step(budget_s)
         finally:
             self._doing_chores.release()
 
@@ -363,6 +363,7 @@ class Indexer:
         with self._ledger.read() as connection:
             self._choose_path(load_settings(connection).vector_path)
             self.planner.table.refresh(connection)
+        self._feed.forget_dropped()
         if self.planner.vector_path == "exact" or (self._feed.is_filled_here and not is_calm):
             return False
         failed_before = self._feed.error

@@ -77,8 +77,7 @@ class ChromaFeed:
         a new one, a call waits for it until `deadline`. An index that fails is given up for a new one, once; after
         that, this process searches exactly. Raises what the ledger raises.
         """
-        if self._drops != self._table.drops:
-            self._start_over()
+        self.forget_dropped()
         if self._table.size == 0 or self._failures >= _ATTEMPTS:
             return False
         with self._ledger.read() as connection:
@@ -92,6 +91,14 @@ class ChromaFeed:
         except (IndexUnavailable, OSError) as error:
             self._fail(model, str(error))
             return self._failures < _ATTEMPTS
+
+    def forget_dropped(self) -> None:
+        """Once vectors were dropped from the ledger, what is open or being built is discarded, and the files with it.
+
+        `fill_until` does it too; this is for a time in which nothing is filled. Costs nothing when there were none.
+        """
+        if self._drops != self._table.drops:
+            self._start_over()
 
     def progress(self) -> FeedProgress:
         """Where the work stands, from what this process knows: costs nothing. Safe from any thread."""

@@ -8,7 +8,9 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -95,6 +97,33 @@ def test_a_small_index_is_left_alone_until_it_is_calm_and_searches_are_exact_mea
     while memory.index_step(0.05, is_calm=False):
         pass
     assert figures(memory)[:3] == (35, 0, 30)
+
+
+@pytest.mark.parametrize("vector_path", ["auto", "exact"])
+def test_purged_vectors_leave_the_index_though_it_is_not_calm(store: Open, tmp_path: Path, vector_path: str) -> None:
+    memory = store()
+    fill(memory, 30)
+    work(memory)
+    folder = tmp_path / "vectors" / "1"
+    assert folder.exists()
+    memory.set_settings(replace(memory.settings, vector_path=vector_path))  # type: ignore[arg-type]
+    ended = Event()
+
+    def stepping() -> None:
+        while not ended.wait(0.02):
+            memory.index_step(0.05, is_calm=False)
+
+    thread = Thread(target=stepping)
+    thread.start()
+    try:
+        report = store().purge("Crate 7 stands on shelf 0.")
+    finally:
+        ended.set()
+        thread.join()
+    assert (report.vectors, report.incomplete) == (1, ())
+    assert not folder.exists()
+    assert figures(memory) == (29, 0, 0, "exact")
+    assert len(memory.recall("scout", "crate 7", top_k=3).facts) == 3
 
 
 def test_equal_texts_share_one_vector_in_whatever_form_they_are_written(store: Open, tmp_path: Path) -> None:
