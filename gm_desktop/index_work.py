@@ -30,9 +30,11 @@ def index_all(
     """Embeds and indexes until nothing is left or `may_go_on` says no; waits while `is_busy`.
 
     What would hold the interpreter lock is left until it `is_calm`; returns whether it was at last.
-    `told` hears the state about once a second, and at the end if `tell` or anything was done.
+    `told` hears the state about once a second, and at the end if `tell` or anything was done, be it in the last step.
     """
-    told_s, was_calm = monotonic(), False
+    if not may_go_on():
+        return False
+    told_s, was_calm, before = monotonic(), False, memory.index_progress()
     while may_go_on():
         if is_busy():
             pause(BUSY_PAUSE_S)
@@ -45,7 +47,7 @@ def index_all(
         if monotonic() - told_s >= TELL_EVERY_S and may_go_on():
             told_s = monotonic()
             told(memory.vector_status())
-    if tell and may_go_on():
+    if may_go_on() and (tell or memory.index_progress() != before):
         told(memory.vector_status())
     if was_calm and may_go_on():
         memory.load_model()  # its libraries hold the interpreter lock while they load
