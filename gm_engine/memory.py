@@ -165,6 +165,7 @@ class Memory(Curation, Keeping):
         """Stops indexing and closes the store. Safe to call twice."""
         self.stop_waiting()
         self._search.close()
+        self._automatic.close()
         if self._process_id is not None:
             try:
                 with self._ledger.bookkeep() as connection:

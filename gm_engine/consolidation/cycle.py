@@ -24,9 +24,8 @@ from gm_engine.consolidation.duplicates import compare_pairs, exact_groups, exac
 from gm_engine.consolidation.losses import lost_and_invented
 from gm_engine.consolidation.plan import Plan, as_it_would_be, pieces, sorted_out, weakest_half
 from gm_engine.consolidation.reports import report_detail
-from gm_engine.consolidation.steps import Steps
+from gm_engine.consolidation.steps import Steps, uncollected
 from gm_engine.errors import BlockedValue, FactChanged, InvalidInput, LanguageModelFailed, ProposalDecided
-from gm_engine.garbage import without_collecting
 from gm_engine.language.model import known_only
 from gm_engine.proposals import CycleReport, NewProposal, Proposal, ProposalKind
 from gm_engine.records import Origin
@@ -81,20 +80,19 @@ class Cycle:
     def steps(self) -> Steps[CycleReport]:
         """Runs the cycle. Raises what the ledger raises; a failing language model is an error in the report."""
         plan = self._plan
-        with without_collecting():  # what is made here lives until the end and goes at once: there is no garbage in it
-            weights = yield from self._retentions()
-            decayed_count = yield from self._decay(weights)
-            seq = self._ledger.last_seq()
-            with self._ledger.read() as connection:
-                since = rows.consolidated_seq(connection, plan.agent_id) if plan.automatic else 0
-                decisions = Dismissals(dismissed(connection, plan.agent_id))
-            facts = yield from self._facts()
-            yield from self._refresh_vectors()
-            gone = yield from self._faded(weights, decisions)
-            leaving = frozenset(gone.leaving)
-            staying = [fact for fact in facts if fact.id not in leaving]
-            yield 0, len(facts), "reading texts"
-            found, series = yield from self._find(staying, decisions, since)
+        weights = yield from uncollected(self._retentions())
+        decayed_count = yield from uncollected(self._decay(weights))
+        seq = self._ledger.last_seq()
+        with self._ledger.read() as connection:
+            since = rows.consolidated_seq(connection, plan.agent_id) if plan.automatic else 0
+            decisions = Dismissals(dismissed(connection, plan.agent_id))
+        facts = yield from uncollected(self._facts())
+        yield from uncollected(self._refresh_vectors())
+        gone = yield from uncollected(self._faded(weights, decisions))
+        leaving = frozenset(gone.leaving)
+        staying = [fact for fact in facts if fact.id not in leaving]
+        yield 0, len(facts), "reading texts"
+        found, series = yield from uncollected(self._find(staying, decisions, since))
         yield 0, None, "comparing facts"
         found += self._summary(staying, decisions)
         yield 0, None, "comparing facts"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TypeVar
 
+from gm_engine.garbage import without_collecting
 from gm_engine.progress import CancelToken, Progress
 
 T = TypeVar("T")
@@ -17,12 +18,30 @@ Steps = Generator[tuple[int, int | None, str], None, T]
 
 def run(steps: Steps[T], *, progress: Progress, cancel: CancelToken | None) -> T:
     """Carries out all pieces. Raises `Cancelled` between two of them."""
-    while True:
-        if cancel is not None:
-            cancel.check()
-        try:
-            done, total, what = next(steps)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        progress(done, total, what)
+    try:
+        while True:
+            if cancel is not None:
+                cancel.check()
+            try:
+                done, total, what = next(steps)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            progress(done, total, what)
+    finally:
+        steps.close()
+
+
+def uncollected(steps: Steps[T]) -> Steps[T]:
+    """The same, with the collector at rest within each piece, for pieces that build many records."""
+    try:
+        while True:
+            try:
+                with without_collecting():
+                    told = next(steps)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            yield told
+    finally:
+        steps.close()

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from gm_engine import Memory
+from gm_engine import Config, EmbeddingMode, Memory
 from gm_engine.consolidation import automatic
 from gm_engine.consolidation.automatic import AutomaticCycles
-from gm_engine.consolidation.steps import Steps
+from gm_engine.consolidation.steps import Steps, run, uncollected
 from gm_engine.doctor import Verdict, examine
 from gm_engine.embedding.minilm import MiniLM
 from gm_engine.errors import Cancelled, DiskFull, EmbeddingFailed, GrayMatterError, StoreBusy, StoreDamaged
 from gm_engine.graph import knowledge
+from gm_engine.progress import CancelToken
 from gm_engine.proposals import CycleReport
 from tests.fakes.clock import FrozenClock
 from tests.fakes.embedder import ScriptedEmbedder
@@ -81,6 +83,42 @@ def test_more_namespaces_than_may_wait_are_dropped() -> None:
         cycles.queue.notice(agent)
     cycles.queue.step(5.0)
     assert cycles.begun == ["a", "b"]
+
+
+def test_a_store_that_is_closed_within_a_cycle_gives_it_up(tmp_path: Path) -> None:
+    config = Config(embedding_mode=EmbeddingMode.KEYWORD_ONLY)
+    with Memory.open(tmp_path / "store", clock=FrozenClock(), config=config, background=False) as memory:
+        for number in range(25):
+            memory.remember("ops", f"Crate {number} stands.")
+        assert memory.index_step(0.0)
+        assert not memory._automatic.is_idle
+        assert gc.isenabled()
+    assert memory._automatic._running is None
+    memory.close()
+
+
+def test_the_collector_rests_within_a_piece_and_works_between_two_and_after_a_cancelled_cycle() -> None:
+    rested, ended = list[bool](), list[bool]()
+
+    def work() -> Steps[None]:
+        try:
+            while True:
+                rested.append(not gc.isenabled())
+                yield 0, None, "looking"
+        finally:
+            ended.append(True)
+
+    cancel = CancelToken()
+
+    def progress(done: int, total: int | None, what: str) -> None:
+        assert gc.isenabled()
+        if len(rested) == 3:
+            cancel.cancel()
+
+    with pytest.raises(Cancelled) as kept:  # its traceback holds the work
+        run(uncollected(work()), progress=progress, cancel=cancel)
+    assert kept.value.code == "cancelled"
+    assert (rested, ended, gc.isenabled()) == ([True] * 3, [True], True)
 
 
 def test_an_extraction_that_fails_pauses_and_goes_on(
