@@ -76,6 +76,7 @@ class Cycle:
         self._now_ns = ledger.clock.now_ns()
         self._group_id = plan.group_id or ledger.clock.new_id(self._now_ns)
         self._errors: list[str] = []
+        self._shown: dict[str, int] = {}
 
     def steps(self) -> Steps[CycleReport]:
         """Runs the cycle. Raises what the ledger raises; a failing language model is an error in the report."""
@@ -106,19 +107,19 @@ class Cycle:
             dry_run=plan.dry_run,
             automatic=plan.automatic,
             decayed=decayed_count,
-            proposed=dict(Counter(proposal.kind for proposal in new)),
             known=known,
             held_back=len(gone.held_back),
             series=series,
         )
         if plan.dry_run:
             shown = tuple(as_it_would_be(proposal, self._now_ns) for proposal in new)
-            return replace(report, proposals=shown, pruned=len(gone.leaving), errors=tuple(self._errors))
+            report = replace(report, proposed=dict(Counter(proposal.kind for proposal in new)), proposals=shown)
+            return replace(report, pruned=len(gone.leaving), errors=tuple(self._errors))
         yield 0, None, "writing proposals"
         written = yield from self._propose(new, changed)
-        report = yield from self._apply(report)
+        report = yield from self._apply(replace(report, proposed=dict(Counter(written.values()))))
         report = yield from self._prune(report, gone.leaving)
-        return (yield from self._finish(replace(report, errors=tuple(self._errors)), written, seq))
+        return (yield from self._finish(replace(report, errors=tuple(self._errors)), tuple(written), seq))
 
     # --- decay and pruning -----------------------------------------------------------------------------------------
 
@@ -245,6 +246,7 @@ class Cycle:
         asked = summary_key(plan.agent_id, [fact.id for fact in shown])
         if not shown or decisions.was_asked(asked):
             return []
+        self._shown = {fact.id: fact.version for fact in shown}
         try:
             draft = plan.summarise({fact.id: fact.text for fact in shown})
             consumed = known_only(draft, [fact.id for fact in shown])
@@ -304,8 +306,10 @@ class Cycle:
             yield start, len(ids), stage
         return found
 
-    def _propose(self, new: Sequence[NewProposal], changed: Sequence[tuple[Proposal, bool]]) -> Steps[list[str]]:
-        """Writes the new proposals, unless another cycle wrote the same meanwhile; their ids."""
+    def _propose(
+        self, new: Sequence[NewProposal], changed: Sequence[tuple[Proposal, bool]]
+    ) -> Steps[dict[str, ProposalKind]]:
+        """Writes the new proposals that still hold; the kind of each by its id."""
         for start in range(0, len(changed), _PROPOSALS):
             turned = changed[start : start + _PROPOSALS]
             with self._write("propose") as tx:
@@ -314,15 +318,27 @@ class Cycle:
                     if current[old.id] == (old.state, old.seq):
                         set_state(tx, [old], "open" if comes_back else "withdrawn")
             yield start, len(changed), "writing proposals"
-        written: list[str] = []
+        written: dict[str, ProposalKind] = {}
         done = 0
         for piece in pieces(new, proposals=_PROPOSALS, facts=_PAGE):
             with self._write("propose") as tx:
-                known = set(waiting_keys(tx.connection, "consolidation", self._plan.agent_id).values())
-                written += add_proposals(tx, [one for one in piece if (one.kind, one.same_key) not in known])
+                holding = self._holding(tx.connection, piece)
+                written.update(zip(add_proposals(tx, holding), (one.kind for one in holding), strict=True))
             yield done, len(new), "writing proposals"
             done += len(piece)
         return written
+
+    def _holding(self, connection: Connection, piece: Sequence[NewProposal]) -> list[NewProposal]:
+        """Those that no other cycle wrote meanwhile, and whose facts nobody changed or purged since they were read."""
+        known = set(waiting_keys(connection, "consolidation", self._plan.agent_id).values())
+        read = [{**one.base, **(self._shown if one.kind == "summary" else {})} for one in piece]
+        now = load_versions(connection, [fact_id for versions in read for fact_id in versions])
+        return [
+            one
+            for one, versions in zip(piece, read, strict=True)
+            if (one.kind, one.same_key) not in known
+            and all(now.get(fact_id) == version for fact_id, version in versions.items())
+        ]
 
     def _write(self, verb: str) -> AbstractContextManager[Transaction]:
         return self._ledger.write(verb, origin=self._origin, agent_id=self._plan.agent_id, group_id=self._group_id)
