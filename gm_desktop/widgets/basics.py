@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -182,28 +183,40 @@ class YieldingLabel(QLabel):
 
 
 class PageHeader(QWidget):
-    """The top of a page: its title, one quiet line under it, buttons on the right."""
+    """The top of a page: its title, one quiet line under it, buttons on the right; below where there is no room."""
 
     def __init__(self, title: str, subtitle: str = "", buttons: Sequence[QWidget] = ()) -> None:
         super().__init__()
         self._title, self._subtitle = text_label(title, "title"), YieldingLabel(subtitle, "muted")
         if not subtitle:  # showing it here would open a window: nothing holds it yet
             self._subtitle.hide()
-        texts = QVBoxLayout()
-        texts.setSpacing(2)
-        texts.addWidget(self._title)
-        texts.addWidget(self._subtitle)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(MARGIN, 20, MARGIN, 12)
-        layout.setSpacing(SPACE)
-        layout.addLayout(texts, 1)
+        self._texts = QVBoxLayout()
+        self._texts.setSpacing(2)
+        self._texts.addWidget(self._title)
+        self._texts.addWidget(self._subtitle)
+        self._buttons = QHBoxLayout()
+        self._buttons.setSpacing(SPACE)
         for button in buttons:
-            layout.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+            self._buttons.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        self._buttons.addStretch()
+        self._layout = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._layout.setContentsMargins(MARGIN, 20, MARGIN, 12)
+        self._layout.setSpacing(SPACE)
+        self._layout.addLayout(self._texts, 1)
+        self._layout.addLayout(self._buttons)
 
     def set_subtitle(self, text: str) -> None:
         """Changes the quiet line; empty hides it."""
         self._subtitle.setText(text)
         self._subtitle.setVisible(bool(text))
+
+    def event(self, event: QEvent) -> bool:
+        """Finds the buttons' place when the room or what stands in it changes."""
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
+            needed = self._texts.minimumSize().width() + SPACE + self._buttons.minimumSize().width() + 2 * MARGIN
+            beside, below = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+            self._layout.setDirection(beside if needed <= self.width() else below)
+        return super().event(event)
 
 
 class EmptyState(QWidget):

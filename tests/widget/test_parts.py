@@ -9,7 +9,7 @@ from time import perf_counter
 
 import pytest
 from PySide6.QtCore import QRect, Qt, QTimer
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from gm_desktop import crash
@@ -20,9 +20,9 @@ from gm_desktop.notices import Notice, Notices, sentence_for
 from gm_desktop.preferences import Preferences
 from gm_desktop.stall_watch import StallWatch
 from gm_desktop.tasks import Task, TaskBoard, TaskState
-from gm_desktop.theme import Theme
+from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.widgets.activity_strip import ActivityStrip, TaskLine
-from gm_desktop.widgets.basics import EmptyState, text_label
+from gm_desktop.widgets.basics import EmptyState, PageHeader, push_button, text_label
 from gm_desktop.widgets.rail import RailButton
 from gm_desktop.widgets.toasts import AT_MOST, ToastStack
 from gm_engine.errors import FactChanged, GrayMatterError, StoreTooNew
@@ -144,6 +144,28 @@ def test_an_entry_of_the_rail_is_mirrored_where_text_runs_from_right_to_left(the
         picture = entry.grab().toImage()
         places.append([x for x in range(picture.width()) if picture.pixelColor(x, 10) == theme.color("accent")])
     assert places[1] == [163 - x for x in reversed(places[0])] != []
+
+
+def test_the_buttons_of_a_page_stand_whole_below_its_title_where_there_is_no_room_beside_it(
+    theme: Theme, qtbot: QtBot
+) -> None:
+    add, more = push_button("Fakt hinzufügen", "primary"), push_button("Mehr")
+    page = QWidget()  # gives the header less room than it asks for, as a narrow window does
+    qtbot.addWidget(page)
+    theme.dress(page)
+    header = PageHeader("Erinnerungen", "168 Fakten", (add, more))
+    header.setParent(page)
+    title = next(each for each in header.findChildren(QLabel) if each.text() == "Erinnerungen")
+    page.show()
+    needed = header.minimumSizeHint().width()
+    header.resize(needed, 120)
+    qtbot.waitUntil(lambda: add.x() > title.geometry().right() and more.geometry().right() == needed - MARGIN - 1)
+    header.resize(needed - 1, 120)
+    qtbot.waitUntil(lambda: title.geometry().bottom() < add.y() == more.y())
+    assert (add.x(), add.width()) == (MARGIN, add.sizeHint().width())
+    assert title.width() >= title.sizeHint().width()
+    header.resize(needed, 120)
+    qtbot.waitUntil(lambda: add.x() > title.geometry().right() and add.y() <= title.y())
 
 
 def test_labels_never_interpret_what_they_show(theme: Theme, qtbot: QtBot) -> None:
