@@ -32,7 +32,7 @@ from gm_engine.records import Origin
 from gm_engine.store import consolidation as rows
 from gm_engine.store.consolidation import LiveFact, Retention
 from gm_engine.store.database import Ledger
-from gm_engine.store.facts import load_versions
+from gm_engine.store.facts import have_versions, load_versions
 from gm_engine.store.proposals import (
     WAITING,
     add_proposals,
@@ -331,13 +331,11 @@ class Cycle:
     def _holding(self, connection: Connection, piece: Sequence[NewProposal]) -> list[NewProposal]:
         """Those that no other cycle wrote meanwhile, and whose facts nobody changed or purged since they were read."""
         known = set(waiting_keys(connection, "consolidation", self._plan.agent_id).values())
-        read = [{**one.base, **(self._shown if one.kind == "summary" else {})} for one in piece]
-        now = load_versions(connection, [fact_id for versions in read for fact_id in versions])
         return [
             one
-            for one, versions in zip(piece, read, strict=True)
+            for one in piece
             if (one.kind, one.same_key) not in known
-            and all(now.get(fact_id) == version for fact_id, version in versions.items())
+            and have_versions(connection, {**one.base, **(self._shown if one.kind == "summary" else {})})
         ]
 
     def _write(self, verb: str) -> AbstractContextManager[Transaction]:

@@ -371,6 +371,16 @@ def load_versions(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
     return {row[0]: row[1] for row in rows}
 
 
+def have_versions(connection: Connection, versions: Mapping[str, int]) -> bool:
+    """Whether all of these are facts, and each has the version that is given for it."""
+    found = connection.exec_driver_sql(
+        "SELECT count(*) FROM json_each(?) AS wanted"
+        " JOIN facts ON facts.id = wanted.key AND facts.version = wanted.value",
+        (json.dumps(dict(versions)),),
+    ).scalar_one()
+    return int(found) == len(versions)
+
+
 def targets(
     connection: Connection, agent_id: str, ids: Sequence[str], *, expected: Mapping[str, int] | None = None
 ) -> tuple[Fact, ...]:
