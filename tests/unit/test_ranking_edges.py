@@ -27,7 +27,7 @@ from gm_engine.ranking.orders import extend_orders, make_orders
 from gm_engine.ranking.recall import Ranker, RecallRequest
 from gm_engine.ranking.receipts import age_days, lineages, receipt_payload
 from gm_engine.ranking.shared import merge_namespaces
-from gm_engine.records import Confidence, ConfidenceRanking, Fact, Origin, Ranks, Receipt, SignalWeights
+from gm_engine.records import Confidence, ConfidenceRanking, Fact, Origin, Ranks, Receipt, Retrieval, SignalWeights
 from gm_engine.store.database import Ledger
 from gm_engine.store.facts import NewFact, insert_facts, load_facts, patch_facts
 from tests.fakes.clock import FrozenClock
@@ -314,6 +314,7 @@ def test_the_final_score_is_the_base_times_the_factor(ledger: Ledger) -> None:
         assert ranked.final.tolist() == (ranked.base * [0.5, 1.0]).tolist()
         assert [ranked.place(0), ranked.place(1)] == [2, 1]
         assert ranked.first(1).tolist() == [1]
+        assert evaluation.ranked(confidence_weight=0.25).factors.tolist() == [0.75, 1.0]
 
 
 def test_an_answer_looks_further_while_copies_take_its_places(ledger: Ledger) -> None:
@@ -396,3 +397,34 @@ def test_the_facts_of_a_batch_stand_by_best_place_then_by_how_many_answers_hold_
     answers = [(one, two), (both, late), (both, late)]
     merged = merged_facts([BatchResult("q", facts) for facts in answers])
     assert [fact.id for fact in merged] == ["both", "one", "late", "two"]
+
+
+def test_the_policy_is_told_when_any_option_of_confidence_is_in_force() -> None:
+    plain = asking("red", SignalWeights())
+    assert plain.retrieval is None
+    assert replace(plain, confidence_given=True).retrieval == Retrieval(
+        None, 0.0, "confidence-v1", "hints_without_confidence_receipts"
+    )
+    assert replace(plain, confidence_weight=0.5).retrieval == Retrieval(
+        None, 0.5, "confidence-v1", "hints_without_confidence_receipts"
+    )
+    assert replace(plain, min_confidence=Confidence.INFERRED).retrieval == Retrieval(
+        Confidence.INFERRED, 0.0, "confidence-v1", "suppressed_min_confidence"
+    )
+
+
+def test_an_answer_of_the_past_counts_ages_from_there(ledger: Ledger) -> None:
+    add(ledger, ("f0", "red fox"))
+    with ledger.read() as connection:
+        at_ns = connection.exec_driver_sql("SELECT max(at_ns) FROM journal").scalar_one()
+    request = replace(asking("red", SignalWeights()), now_ns=at_ns + 86_400 * 10**9)
+    ranker = Ranker(ledger, None, None)
+    assert ranker.recall(request).receipts()[0].age_days == age_days(0, at_ns) + 1
+    assert ranker.recall(replace(request, as_of_ns=at_ns)).receipts()[0].age_days == age_days(0, at_ns)
+
+
+def test_a_batch_says_how_many_are_done_before_each(ledger: Ledger) -> None:
+    add(ledger, ("f0", "red fox"))
+    done: list[int] = []
+    answers = Ranker(ledger, None, None).recall_each([asking("red", SignalWeights())] * 3, watch=done.append)
+    assert (len(answers), done) == (3, [0, 1, 2])
