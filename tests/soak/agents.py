@@ -53,7 +53,7 @@ def soak(folder: Path, seconds: float, servers: int) -> int:
             thread.join()
         desktop.tell("finish", _count(store))
         seen = desktop.hear("rows", patience_s=2 * PATIENCE_S)
-    return _report(store, workers, rows=seen["rows"], stall_ms=seen["longest_ms"])
+    return _report(store, workers, rows=seen["rows"], stall_ms=seen["longest_ms"], stalls=seen["stalls"])
 
 
 def _kill_now_and_then(workers: list[Worker], threads: list[Thread], seconds: float) -> None:
@@ -69,7 +69,14 @@ def _count(store: Path) -> int:
         return len(memory.fact_ids(FactQuery()))
 
 
-def _report(store: Path, workers: list[Worker], *, rows: list[list[int]], stall_ms: float) -> int:
+def _report(
+    store: Path,
+    workers: list[Worker],
+    *,
+    rows: list[list[int]],
+    stall_ms: float,
+    stalls: list[tuple[float, float, str]],
+) -> int:
     with Memory.open(store, background=False) as memory:
         facts = memory.facts(memory.fact_ids(FactQuery()))
         left = memory.clients.list()
@@ -86,6 +93,9 @@ def _report(store: Path, workers: list[Worker], *, rows: list[list[int]], stall_
     )
     for text in (*found.lost, *found.doubled, *found.foreign, *found.failures):
         print(text, file=sys.stderr)
+    for at_s, gap_ms, what in stalls:
+        if gap_ms > STALL_MS:
+            print(f"after {at_s:.0f} s held up for {gap_ms:.0f} ms while doing {what}", file=sys.stderr)
     return 0 if found.is_good and not left and max(waits) <= REFRESH_S and stall_ms <= STALL_MS else 1
 
 
