@@ -90,6 +90,8 @@ def _claim(homes: _Homes, key: str, data: bytes | None) -> str | None:
 def _other_doubles(homes: _Homes, found: Found, scan: Scan, folder: Folder) -> Iterator[tuple[str, str]]:
     for path, key in found.doubles:
         new = _claim(homes, key, folder.read(path))
+        if new is None and key not in homes.notes:
+            new = key  # its first note is another fact's now: what was a copy is the note
         if new is None:
             yield path, key
             continue
