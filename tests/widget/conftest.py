@@ -26,7 +26,6 @@ from tests.fakes.embedder import ScriptedEmbedder
 from tests.widget.search_desk import Desk, make_desk
 
 PATIENCE_MS = 60_000  # a loaded machine is slow; only a test that fails waits that long
-ENDING_S = 2.0
 OFFSCREEN_SAYS = r"This plugin does not support (propagateSizeHints|raise)\(\)"
 
 
@@ -148,18 +147,12 @@ def leak_guard(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     gc.collect()
-    left_threads = [thread.name for thread in set(threading.enumerate()) - threads if _stays(thread)]
+    left_threads = [thread.name for thread in threading.enumerate() if thread not in threads]
     assert not left_threads, f"threads left behind: {left_threads}"
     left_timers = [str(timer.parent()) for timer in _running_timers() - timers]
     assert not left_timers, f"timers left running: {left_timers}"
     left_windows = [repr(window) for window in _windows() if window not in windows]
     assert not left_windows, f"windows left behind: {left_windows}"
-
-
-def _stays(thread: threading.Thread) -> bool:
-    """Whether it goes on; one that reads from a program that has just ended needs a moment."""
-    thread.join(ENDING_S)
-    return thread.is_alive()
 
 
 def _running_timers() -> set[QTimer]:
