@@ -2,9 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from exporters.obsidian.edits import VaultEdit, VaultEdits
+from gm_engine import Memory
+from tests.fakes.clock import FrozenClock
+from tests.fakes.embedder import ScriptedEmbedder
+
+GATE, LIFT, ZETA = "The gate opens at nine.", "The lift is broken.", "Zeta Works grows."
+
+
+@contextmanager
+def scouts_store(folder: Path) -> Iterator[Memory]:
+    """A store with two facts of one agent."""
+    with Memory.open(folder, clock=FrozenClock(), embedder=ScriptedEmbedder(), background=False) as memory:
+        memory.remember("scout", GATE)
+        memory.remember("scout", LIFT)
+        yield memory
+
+
+@contextmanager
+def named_store(folder: Path) -> Iterator[Memory]:
+    """The same with three entities and a fact about the first."""
+    with scouts_store(folder) as memory:
+        memory.graph.add("Zeta Works", type="organisation")
+        memory.graph.add("Omega Yard", type="place")
+        memory.graph.add("Delta Hall", type="place")
+        memory.remember("scout", ZETA)
+        yield memory
+
+
+def fact_id(memory: Memory, text: str) -> str:
+    (found,) = memory.resolve("scout", text)
+    return found
 
 
 def note(vault: Path, text: str) -> Path:

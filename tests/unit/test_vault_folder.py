@@ -16,18 +16,12 @@ from exporters.obsidian.publish import preview, publish
 from exporters.obsidian.round_trip import read_edits
 from exporters.profiles import PublishOptions
 from gm_engine import DiskFull, Memory, PublishRefused
-from tests.fakes.clock import FrozenClock
-from tests.fakes.embedder import ScriptedEmbedder
-from tests.fakes.vault_notes import change, note
-
-GATE, LIFT = "The gate opens at nine.", "The lift is broken."
+from tests.fakes.vault_notes import GATE, change, fact_id, note, scouts_store
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(tmp_path / "store", clock=FrozenClock(), embedder=ScriptedEmbedder(), background=False) as opened:
-        opened.remember("scout", GATE)
-        opened.remember("scout", LIFT)
+    with scouts_store(tmp_path / "store") as opened:
         yield opened
 
 
@@ -35,11 +29,6 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 def vault(memory: Memory, tmp_path: Path) -> Path:
     publish(memory, tmp_path / "vault")
     return tmp_path / "vault"
-
-
-def fact_id(memory: Memory, text: str) -> str:
-    (found,) = memory.resolve("scout", text)
-    return found
 
 
 # --- what lies in it -------------------------------------------------------------------------------------------------

@@ -12,21 +12,12 @@ from exporters.obsidian.proposals import to_proposals
 from exporters.obsidian.publish import publish
 from exporters.obsidian.round_trip import read_edits
 from gm_engine import Memory
-from tests.fakes.clock import FrozenClock
-from tests.fakes.embedder import ScriptedEmbedder
-from tests.fakes.vault_notes import add_line, note, only, problems
-
-GATE, LIFT, ZETA = "The gate opens at nine.", "The lift is broken.", "Zeta Works grows."
+from tests.fakes.vault_notes import GATE, ZETA, add_line, fact_id, named_store, note, only, problems
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(tmp_path / "store", clock=FrozenClock(), embedder=ScriptedEmbedder(), background=False) as opened:
-        opened.graph.add("Zeta Works", type="organisation")
-        opened.graph.add("Omega Yard", type="place")
-        opened.graph.add("Delta Hall", type="place")
-        for text in (GATE, LIFT, ZETA):
-            opened.remember("scout", text)
+    with named_store(tmp_path / "store") as opened:
         yield opened
 
 
@@ -34,11 +25,6 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 def vault(memory: Memory, tmp_path: Path) -> Path:
     publish(memory, tmp_path / "vault")
     return tmp_path / "vault"
-
-
-def fact_id(memory: Memory, text: str) -> str:
-    (found,) = memory.resolve("scout", text)
-    return found
 
 
 @pytest.mark.parametrize(
