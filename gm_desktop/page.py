@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from gm_desktop.actions import ActionSpec
@@ -28,6 +29,19 @@ class Page(QWidget):
 
     def activate(self) -> None:
         """The page became visible: put the focus where work begins."""
+
+    def be_looked_at(self, is_looked_at: bool) -> None:
+        """Somebody looks at the page, or no longer does: what changes is followed only for somebody."""
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Somebody looks from now on."""
+        super().showEvent(event)
+        self.be_looked_at(True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Nobody looks any more."""
+        super().hideEvent(event)
+        self.be_looked_at(False)
 
     def open_agent(self, agent_id: str) -> None:
         """Narrows the page to one namespace; pages without namespaces ignore it."""

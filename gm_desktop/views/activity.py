@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt, Signal
-from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QListView, QMenu, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
 from gm_desktop.actions import ActionSpec
@@ -195,15 +194,9 @@ class ActivityPage(Page):
         """Whether every answer has come."""
         return not self._viewmodel.is_waiting
 
-    def showEvent(self, event: QShowEvent) -> None:
+    def be_looked_at(self, is_looked_at: bool) -> None:
         """Programs that come and go are watched while the page shows."""
-        super().showEvent(event)
-        self._viewmodel.watch(True)
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        """Nobody looks any more."""
-        super().hideEvent(event)
-        self._viewmodel.watch(False)
+        self._viewmodel.watch(is_looked_at)
 
     # state
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from gm_desktop.actions import ActionSpec
@@ -186,15 +185,9 @@ class OverviewPage(Page):
         """Whether every answer has come."""
         return not self._viewmodel.is_waiting
 
-    def showEvent(self, event: QShowEvent) -> None:
+    def be_looked_at(self, is_looked_at: bool) -> None:
         """Figures are read while the page shows."""
-        super().showEvent(event)
-        self._viewmodel.look(True)
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        """Nobody looks any more."""
-        super().hideEvent(event)
-        self._viewmodel.look(False)
+        self._viewmodel.look(is_looked_at)
 
     # state
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
@@ -210,15 +209,9 @@ class PastPage(Page):
         """Whether every answer has come."""
         return not self._viewmodel.is_waiting
 
-    def showEvent(self, event: QShowEvent) -> None:
+    def be_looked_at(self, is_looked_at: bool) -> None:
         """What differs since is followed while the page shows."""
-        super().showEvent(event)
-        self._viewmodel.look(True)
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        """Nobody looks any more."""
-        super().hideEvent(event)
-        self._viewmodel.look(False)
+        self._viewmodel.look(is_looked_at)
 
     def choose(self) -> None:
         """Asks for a moment."""

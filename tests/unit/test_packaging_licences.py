@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from importlib.metadata import Distribution, PathDistribution, distribution
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.fakes.packaging_modules import load
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = "graymatter-desktop"
@@ -21,13 +21,7 @@ REQUIREMENT = re.compile(r"^[A-Za-z0-9._-]+")
 @pytest.fixture(scope="module")
 def licences() -> ModuleType:
     """`packaging/licences.py`, which is no part of a package."""
-    spec = importlib.util.spec_from_file_location("licences", ROOT / "packaging" / "licences.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["licences"] = module  # its dataclass looks itself up
-    spec.loader.exec_module(module)
-    return module
+    return load("licences")
 
 
 @pytest.fixture(autouse=True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import struct
-import sys
 import zlib
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.fakes.packaging_modules import load
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = b"screen\0"
@@ -19,13 +19,7 @@ WIDTH, HEIGHT, PADDED = 3, 2, 16  # a line is longer than its pixels
 @pytest.fixture(scope="module")
 def xwd() -> ModuleType:
     """`packaging/xwd.py`, which is no part of a package."""
-    spec = importlib.util.spec_from_file_location("xwd", ROOT / "packaging" / "xwd.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["xwd"] = module  # its dataclass looks itself up
-    spec.loader.exec_module(module)
-    return module
+    return load("xwd")
 
 
 def picture(bits: int = 32) -> bytes:
