@@ -42,7 +42,8 @@ from gm_engine.store.proposals import (
     required,
     set_state,
     states_of,
-    waiting_keys,
+    waiting_ids,
+    which_wait,
 )
 from gm_engine.store.settings import load_settings
 from gm_engine.store.transaction import Transaction
@@ -286,8 +287,8 @@ class Cycle:
 
     def _waiting(self, stage: str) -> Steps[list[Proposal]]:
         with self._ledger.read() as connection:
-            ids = waiting_keys(connection, "consolidation", self._plan.agent_id)
-        found = yield from self._of_many(list(ids), load_proposals, stage, at_once=_PROPOSALS)
+            ids = waiting_ids(connection, "consolidation", self._plan.agent_id)
+        found = yield from self._of_many(ids, load_proposals, stage, at_once=_PROPOSALS)
         return [found[one] for one in ids if one in found and found[one].state in WAITING]
 
     def _of_many(
@@ -330,7 +331,8 @@ class Cycle:
 
     def _holding(self, connection: Connection, piece: Sequence[NewProposal]) -> list[NewProposal]:
         """Those that no other cycle wrote meanwhile, and whose facts nobody changed or purged since they were read."""
-        known = set(waiting_keys(connection, "consolidation", self._plan.agent_id).values())
+        keys = [one.same_key for one in piece]
+        known = which_wait(connection, "consolidation", self._plan.agent_id, keys)
         return [
             one
             for one in piece

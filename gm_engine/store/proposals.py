@@ -151,14 +151,25 @@ def waiting_with_key(connection: Connection, source: ProposalSource, same_key: s
     return _read(connection, rows)[0] if rows else None
 
 
-def waiting_keys(connection: Connection, source: ProposalSource, agent_id: str) -> dict[str, tuple[str, str]]:
-    """Kind and key of each proposal that waits in a namespace, by id, in the order of `list_proposals`."""
+def waiting_ids(connection: Connection, source: ProposalSource, agent_id: str) -> list[str]:
+    """The proposals that wait in a namespace, in the order of `list_proposals`."""
     rows = connection.exec_driver_sql(
-        "SELECT id, kind, same_key FROM proposals WHERE state IN ('open', 'later') AND source = ? AND agent_id = ?"
-        f" ORDER BY {_ORDER}",
+        f"SELECT id FROM proposals WHERE state IN ('open', 'later') AND source = ? AND agent_id = ? ORDER BY {_ORDER}",
         (source, agent_id),
     )
-    return {row[0]: (row[1], row[2]) for row in rows}
+    return [row[0] for row in rows]
+
+
+def which_wait(
+    connection: Connection, source: ProposalSource, agent_id: str, same_keys: Sequence[str]
+) -> set[tuple[str, str]]:
+    """Kind and key of those proposals of a namespace that wait under one of these keys."""
+    rows = connection.exec_driver_sql(
+        "SELECT kind, same_key FROM proposals WHERE same_key IN (SELECT value FROM json_each(?))"
+        " AND state IN ('open', 'later') AND source = ? AND agent_id = ?",
+        (json.dumps(list(same_keys)), source, agent_id),
+    )
+    return {(row[0], row[1]) for row in rows}
 
 
 def states_of(connection: Connection, ids: Sequence[str]) -> dict[str, tuple[ProposalState, int]]:
