@@ -18,6 +18,7 @@ from gm_desktop.viewmodels.why import signal_title
 from gm_engine.records import CheckpointSummary, Fact, Receipt
 
 LISTS: tuple[Shown, ...] = ("then", "then_retired", "added", "retired", "restored", "moved", "changed", "removed")
+_VERDICT_TONES = {"approved": "success", "needs_work": "warning", "rejected": "danger"}
 _TITLES: dict[Shown, str] = {
     "then": "Live then",
     "then_retired": "Retired then",
@@ -177,7 +178,7 @@ def checkpoint_lines(checkpoints: Sequence[CheckpointSummary]) -> tuple[Line, ..
             each.when,
             f"{each.agent}  ·  {each.summary}",
             each.verdict_title,
-            {"approved": "success", "rejected": "danger"}.get(each.verdict, "warning"),
+            _VERDICT_TONES.get(each.verdict, ""),
         )
         for each in (checkpoint_line(summary, summary.created_ns) for summary in checkpoints)
     )

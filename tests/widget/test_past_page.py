@@ -248,6 +248,7 @@ def test_checkpoints_of_then_are_listed_and_open(desk: Desk) -> None:
     desk.write(lambda memory: memory.checkpoints.save("ops", state={"step": 2}))
     desk.open(lambda: desk.model.open_before(then + 1))
     (line,) = desk.model.checkpoints.lines
+    assert (line.mark, line.tone) == ("", "")  # nobody had reviewed it
     opened: list[str] = []
     desk.page.checkpoint_wanted.connect(opened.append)
     desk.page.tabs.setCurrentIndex(2)
