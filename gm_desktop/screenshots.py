@@ -106,11 +106,11 @@ class _Show(QObject):
         vault.mkdir()
         app.publishing.choose(vault=str(vault))
         configure_sources(self._scratch / "preferences" / "sources.toml", self._scratch / "sources")
+        yield from self._tour()  # on pages that nobody has used, as a new person sees it
         yield from self._pages("")
         app.window.palette_popup.open()
         yield from self._shoot("palette")
         app.window.palette_popup.close_palette()
-        yield from self._tour()
         yield from self._dialogs()
         host.close_store()
         yield lambda: not host.is_open
