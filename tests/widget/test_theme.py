@@ -7,14 +7,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from PySide6.QtGui import QFontInfo
-from PySide6.QtWidgets import QLabel, QToolButton
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QFontInfo, QImage, QPalette
+from PySide6.QtWidgets import QDateEdit, QDoubleSpinBox, QLabel, QSpinBox, QToolButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.paths import resource
-from gm_desktop.theme import SHAPES_ON, TEXT_ON, Theme, contrast, load_tokens
+from gm_desktop.theme import SHAPES_ON, TEXT_ON, Mode, Theme, contrast, load_tokens
+from gm_desktop.widgets.basics import push_button
 
 THEMES = ("light", "dark")
+KINDS = ("", "primary", "danger", "quiet", "link", "chip")
 PROGRAM = Path(__file__).parents[2] / "gm_desktop"
 
 
@@ -96,3 +99,65 @@ def test_void_calls_leak_no_reference_to_none(theme: Theme, qtbot: QtBot) -> Non
     for number in range(1000):
         label.setText(str(number))
     assert abs(sys.getrefcount(None) - before) < 100
+
+
+def _colours(image: QImage) -> set[str]:
+    return {QColor(image.pixel(x, y)).name() for x in range(image.width()) for y in range(image.height())}
+
+
+@pytest.mark.parametrize("name", THEMES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_button_that_cannot_be_pressed_looks_so_whatever_its_kind(
+    kind: str, name: Mode, theme: Theme, qtbot: QtBot
+) -> None:
+    theme.set_mode(name)
+    window = QWidget()
+    qtbot.addWidget(window)
+    button = push_button("Forget for ever", kind)
+    QVBoxLayout(window).addWidget(button)
+    theme.dress(window)
+    button.setEnabled(False)
+    button.ensurePolished()
+    assert button.palette().color(QPalette.ColorRole.ButtonText) == theme.color("text_faint")
+    assert not _colours(button.grab().toImage()) & {theme.color(role).name() for role in ("danger", "accent", "link")}
+
+
+@pytest.mark.parametrize("name", THEMES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_button_with_the_focus_has_a_ring_whatever_its_kind(
+    kind: str, name: Mode, theme: Theme, qtbot: QtBot
+) -> None:
+    theme.set_mode(name)
+    window = QWidget()
+    qtbot.addWidget(window)
+    button, other = push_button("Forget for ever", kind), push_button("Keep")
+    layout = QVBoxLayout(window)
+    layout.addWidget(button)
+    layout.addWidget(other)
+    theme.dress(window)
+    window.show()
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    button.setFocus(Qt.FocusReason.TabFocusReason)
+    ring = button.grab().toImage()
+    edge = QColor(ring.pixel(ring.width() // 2, ring.height() - 1 - (kind == "link")))
+    other.setFocus(Qt.FocusReason.TabFocusReason)
+    rest = button.grab().toImage()
+    assert edge == theme.color("text" if kind in ("primary", "danger") else "focus")
+    assert edge != QColor(rest.pixel(rest.width() // 2, rest.height() - 1 - (kind == "link")))
+    assert contrast(edge, theme.color("surface")) >= 3.0
+
+
+@pytest.mark.parametrize("made", [QSpinBox, QDoubleSpinBox, QDateEdit])
+def test_a_field_of_numbers_that_is_off_stands_on_the_ground_of_what_is_off(
+    made: type[QSpinBox | QDoubleSpinBox | QDateEdit], theme: Theme, qtbot: QtBot
+) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    field = made()
+    QVBoxLayout(window).addWidget(field)
+    theme.dress(window)
+    assert theme.color("surface").name() in _colours(field.grab().toImage())
+    field.setEnabled(False)
+    field.ensurePolished()
+    assert QColor(field.grab().toImage().pixel(40, 5)) == theme.color("surface_sunken")
