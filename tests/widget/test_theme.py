@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFontInfo, QImage, QPalette
-from PySide6.QtWidgets import QDateEdit, QDoubleSpinBox, QLabel, QSpinBox, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QDateEdit,
+    QDoubleSpinBox,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QSpinBox,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.paths import resource
@@ -161,3 +171,21 @@ def test_a_field_of_numbers_that_is_off_stands_on_the_ground_of_what_is_off(
     field.setEnabled(False)
     field.ensurePolished()
     assert QColor(field.grab().toImage().pixel(40, 5)) == theme.color("surface_sunken")
+
+
+@pytest.mark.parametrize("name", THEMES)
+@pytest.mark.parametrize("made", [QLineEdit, QPlainTextEdit])
+def test_what_an_empty_field_asks_for_is_readable(
+    made: type[QLineEdit | QPlainTextEdit], name: Mode, theme: Theme, qtbot: QtBot
+) -> None:
+    theme.set_mode(name)
+    window = QWidget()
+    qtbot.addWidget(window)
+    field = made()
+    field.setPlaceholderText("Find in facts")
+    QVBoxLayout(window).addWidget(field)
+    theme.dress(window)
+    field.ensurePolished()
+    assert field.palette().color(QPalette.ColorRole.PlaceholderText) == theme.color("text_muted")
+    field.setEnabled(False)
+    assert field.palette().color(QPalette.ColorRole.PlaceholderText) == theme.color("text_faint")
