@@ -101,8 +101,6 @@ def _status_lines(figures: StoreStatus, counters: ConsolidationCounters) -> Iter
     )
     if vectors.answering not in ("", vectors.model):
         yield f"until every text is embedded, {plain(vectors.answering)} answers"
-    if vectors.error:
-        yield f"the last attempt failed: {plain(vectors.error)}"
     if counters.cycles:
         yield f"{counters.cycles:,} consolidations consumed {counters.consumed:,} facts"
 
