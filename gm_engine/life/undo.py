@@ -7,6 +7,7 @@ through, newest first, then applied together: ten thousand facts cost a handful 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ from gm_engine.life.rows import KINDS, apply_nets
 from gm_engine.records import Change, JournalEntry, JsonValue
 from gm_engine.store import facts as fact_rows
 from gm_engine.store.blocked import anything_blocked
+from gm_engine.store.graph_edits import refuse_loose_ends
 from gm_engine.store.transaction import Transaction
 
 _FACT = "fact"
@@ -64,8 +66,8 @@ def _image(change: Change) -> Mapping[str, JsonValue]:
 def undo_group(tx: Transaction, entries: Sequence[JournalEntry], *, language: str) -> tuple[Change, ...]:
     """Reverses the changes of one group, newest first, journals the reversal, and returns its changes.
 
-    Raises `UndoConflict` when a target has changed since, and `BlockedValue` when a fact would come back to life with
-    a blocked text; the caller's transaction then leaves nothing behind.
+    Raises `UndoConflict` when a target has changed since or a link would lose an end, and `BlockedValue` when a fact
+    would come back to life with a blocked text; the caller's transaction then leaves nothing behind.
     """
     if any(entry.verb == "purge" for entry in entries):
         raise UndoConflict("A purge cannot be undone: what it removed is nowhere any more.", ids=[])
@@ -85,6 +87,12 @@ def undo_group(tx: Transaction, entries: Sequence[JournalEntry], *, language: st
     for kind, of_kind in nets.items():
         if kind != _FACT:
             apply_nets(tx.connection, kind, of_kind)
+    refuse_loose_ends(
+        tx.connection,
+        [entry.seq for entry in entries],
+        gone=[target for target, net in nets.get("entity", {}).items() if net.version == 0],
+        restored=[json.loads(target) for target, net in nets.get("edge", {}).items() if net.version_found == 0],
+    )
     _apply_facts(tx, nets.get(_FACT, {}), language)
     return tuple(reversal)
 

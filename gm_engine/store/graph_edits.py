@@ -207,6 +207,45 @@ def restore_names(connection: Connection, wanted: Mapping[str, Sequence[str]]) -
         _write_names(connection, entity_id, names)
 
 
+def refuse_loose_ends(
+    connection: Connection, seqs: Sequence[int], *, gone: Iterable[str], restored: Iterable[EdgeKey]
+) -> None:
+    """Raises `UndoConflict` when taking back the entries `seqs` has left a link without an end that it had.
+
+    That is a link made since then to one of the entities that are `gone` now, or a `restored` one whose end was removed
+    since then. What led nowhere before, as an import may bring it, does so again.
+    """
+    for edge, _ in edges_at(connection, gone):
+        target = canonical_json([edge.from_id, edge.to_id, edge.relation])
+        made = connection.exec_driver_sql(
+            "SELECT 1 FROM changes WHERE kind = 'edge' AND target = ? AND version_before = 0 AND seq > ?",
+            (target, min(seqs)),
+        ).first()
+        if made is not None:
+            raise UndoConflict(
+                f"The link {edge.from_id} – {edge.relation} – {edge.to_id} was made since then; undo that first.",
+                kind="edge",
+                ids=[target],
+            )
+    ends = list(dict.fromkeys(end for key in restored for end in key[:2]))
+    present = load_entities(connection, ends)
+    for end in ends:
+        was_there = (
+            end not in present
+            and connection.exec_driver_sql(
+                "SELECT version_after FROM changes WHERE kind = 'entity' AND target = ? AND seq <= ?"
+                " ORDER BY seq DESC, n DESC LIMIT 1",
+                (end, max(seqs)),
+            ).scalar()
+        )
+        if was_there:
+            raise UndoConflict(
+                f"The entity {end}, at an end of a link, was removed since then; undo that first.",
+                kind="entity",
+                ids=[end],
+            )
+
+
 def extract_again(connection: Connection, keys: Iterable[EdgeKey]) -> None:
     """Marks the facts that extraction added to these edges behind the journal's back to be looked at once more.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -118,6 +118,22 @@ def test_undoing_everything_gives_the_graph_of_the_start(template: Path, steps: 
         for seq in range(memory.last_seq(), first, -1):
             memory.undo(seq)
         assert graph_state(memory) == start
+
+
+@settings(max_examples=max(60, settings().max_examples), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS)
+def test_no_undo_out_of_order_leaves_a_link_that_leads_nowhere(
+    template: Path, steps: list[tuple[str, int, int]]
+) -> None:
+    with store(template) as memory:
+        first = memory.last_seq()
+        for verb, a, b in steps:
+            do(memory, verb, a, b)
+        for seq in range(first + 1, memory.last_seq() + 1):
+            with suppress(UndoConflict):
+                memory.undo(seq)
+            ends = {end for edge in memory.graph.edges() for end in (edge.from_id, edge.to_id)}
+            assert ends <= {entity.id for entity in memory.graph.entities()}
 
 
 @settings(max_examples=max(60, settings().max_examples), suppress_health_check=[HealthCheck.function_scoped_fixture])

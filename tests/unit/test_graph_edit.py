@@ -219,6 +219,61 @@ def test_a_name_that_was_taken_meanwhile_stops_the_undo(team: Memory) -> None:
         team.undo(deleted)
 
 
+def test_adding_an_entity_is_not_undone_while_a_later_link_leads_to_it(team: Memory) -> None:
+    added = team.graph.add("Acme Holding", "organization").seq
+    assert added is not None
+    linked = team.graph.link("tom becker", "acme holding", "owns").seq
+    assert linked is not None
+    before = graph_state(team)
+    with pytest.raises(UndoConflict, match="The link tom becker – owns – acme holding was made since") as conflict:
+        team.undo(added)
+    assert conflict.value.fields == {"kind": "edge", "ids": ['["tom becker","acme holding","owns"]']}
+    assert graph_state(team) == before
+    team.undo(linked)
+    team.undo(added)
+    assert "acme holding" not in {entity.id for entity in team.graph.entities()}
+
+
+def test_adding_an_entity_is_not_undone_while_extraction_has_linked_it(team: Memory) -> None:
+    added = team.graph.add("Acme Holding", "organization").seq
+    assert added is not None
+    team.remember("ops", "Grace Lin left Acme Holding.")
+    team.graph.extract()
+    with pytest.raises(UndoConflict, match="acme holding"):
+        team.undo(added)
+
+
+def test_a_mention_alone_does_not_stand_in_the_way_of_the_undo(team: Memory) -> None:
+    fact = team.remember("ops", "the acme holding is large")
+    added = team.graph.add("Acme Holding", "organization").seq
+    assert added is not None
+    assert team.graph.mentions()[fact.id] == ("acme holding",)
+    team.undo(added)
+    assert fact.id not in team.graph.mentions()
+
+
+def test_a_deletion_is_not_redone_over_a_link_made_since_it_was_undone(team: Memory) -> None:
+    deleted = team.graph.delete("tom becker").seq
+    assert deleted is not None
+    undo = team.undo(deleted)
+    team.graph.link("tom becker", "lisbon", "lives in")
+    with pytest.raises(UndoConflict, match="tom becker – lives in – lisbon"):
+        team.redo(undo.seq)
+
+
+def test_a_link_does_not_come_back_to_an_entity_that_was_removed_since(team: Memory) -> None:
+    severed = team.graph.unlink("grace lin", "tom becker").seq
+    assert severed is not None
+    deleted = team.graph.delete("tom becker").seq
+    assert deleted is not None
+    with pytest.raises(UndoConflict, match="The entity tom becker, at an end of a link, was removed since") as conflict:
+        team.undo(severed)
+    assert conflict.value.fields == {"kind": "entity", "ids": ["tom becker"]}
+    team.undo(deleted)
+    team.undo(severed)
+    assert ("grace lin", "tom becker", "co_mentioned") in edges_of(team)
+
+
 def test_an_undone_rename_gives_the_name_back(team: Memory) -> None:
     seq = team.graph.rename("tom becker", "Thomas").seq
     assert seq is not None
