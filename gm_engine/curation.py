@@ -13,6 +13,7 @@ from gm_engine.consolidation import reports
 from gm_engine.consolidation.automatic import AutomaticCycles
 from gm_engine.consolidation.inbox import Inbox
 from gm_engine.consolidation.steps import Steps
+from gm_engine.consolidation.turns import Turns
 from gm_engine.errors import LanguageModelFailed
 from gm_engine.progress import CancelToken, Progress, no_progress
 from gm_engine.proposals import ConsolidationCounters, CycleReport, Finding, ProposalKind
@@ -40,7 +41,10 @@ class Curation:
         self._consolidator: Consolidator | None = None
         self._consolidator_lock = Lock()
         self._automatic = AutomaticCycles(
-            self._begin_cycle, at_most=config.max_async_consolidations, on_error=config.on_consolidate_error
+            self._begin_cycle,
+            turns=Turns(ledger),
+            at_most=config.max_async_consolidations,
+            on_error=config.on_consolidate_error,
         )
         self.inbox = Inbox(ledger, origin=origin, wake=search.wake)
         search.add_chores(self._automatic)

@@ -1,25 +1,27 @@
 """Cycles that start by themselves after a write: queued by the writer, run in pieces beside indexing.
 
-At most some namespaces wait or run at once, further triggers are dropped. A namespace's next cycle waits ten times as
-long as its last one took, so that a busy writer never spends more than a tenth of the time on consolidation.
+At most some namespaces wait or run at once, further triggers are dropped. One that cannot begin yet (another process
+runs a cycle, or the pause after the last one is not over) stays queued; it is dropped once a cycle, of whichever
+process, has looked at everything. The pause is ten times what the last cycle took, so that busy writers, however many
+they are, never spend more than a tenth of the time on consolidation.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from threading import Lock
 from time import monotonic
 from typing import TypeVar
 
 from gm_engine.consolidation.steps import Steps
+from gm_engine.consolidation.turns import FAILED_PAUSE_S, Turns
 from gm_engine.errors import Cancelled, GrayMatterError, StoreBusy
 from gm_engine.hooks import tell
 from gm_engine.proposals import CycleReport
 
 T = TypeVar("T")
-_PAUSE_FACTOR = 10.0
-_FAILED_PAUSE_S = 60.0
 _log = logging.getLogger(__name__)
 
 
@@ -30,10 +32,12 @@ class AutomaticCycles:
         self,
         begin: Callable[[str], Steps[CycleReport] | None],
         *,
+        turns: Turns,
         at_most: int,
         on_error: Callable[[GrayMatterError], None] | None,
     ) -> None:
         self._begin = begin
+        self._turns = turns
         self._at_most = at_most
         self._on_error = on_error
         self._waiting: dict[str, None] = {}
@@ -68,19 +72,43 @@ class AutomaticCycles:
         if self._running is not None:
             self._running[1].close()
             self._running = None
+        self._turns.give_back()
 
     def _next(self) -> bool:
-        """Begins the first waiting cycle whose pause is over."""
-        with self._lock:
+        """Begins the first waiting cycle that may; False when none may yet."""
+        while True:
             now = monotonic()
-            ready = next((one for one in self._waiting if self._not_before.get(one, 0.0) <= now), None)
-            if ready is None:
-                return False
-            del self._waiting[ready]
-            self._spent_s = 0.0
-            steps = self._guarded(ready, lambda: self._begin(ready))
-            self._running = None if steps is None else (ready, steps)
-        return True
+            with self._lock:
+                ready = next((one for one in self._waiting if self._not_before.get(one, 0.0) <= now), None)
+                if ready is None:
+                    return False
+                # taken out first: what is written from here on queues the namespace again
+                del self._waiting[ready]
+            steps = self._guarded(ready, partial(self._begun, ready))
+            if steps is not None:
+                self._spent_s = 0.0
+                self._running = (ready, steps)
+                return True
+
+    def _begun(self, agent_id: str) -> Steps[CycleReport] | None:
+        """The work of a cycle whose turn it is; one that has to wait is queued again."""
+        turn = self._turns.ask(agent_id)
+        if turn == "covered":
+            return None
+        if turn != "begins":
+            self._queue_again(agent_id, turn)
+            return None
+        steps = self._begin(agent_id)
+        if steps is None:
+            self._turns.give_back()
+        else:
+            self._turns.begin(agent_id)
+        return steps
+
+    def _queue_again(self, agent_id: str, pause_s: float) -> None:
+        with self._lock:
+            self._not_before[agent_id] = monotonic() + pause_s
+            self._waiting[agent_id] = None
 
     def _advance(self, deadline: float) -> bool:
         """Runs the present cycle; True when it ended before the deadline."""
@@ -89,27 +117,31 @@ class AutomaticCycles:
         agent_id, steps = self._running
         started = monotonic()
         while True:
-            if self._guarded(agent_id, lambda: next(steps, None)) is None:
+            done = self._guarded(agent_id, lambda: next(steps, "ended"))
+            is_over = done is None or done == "ended"
+            if is_over or monotonic() >= deadline:
                 self._spent_s += monotonic() - started
-                self._not_before[agent_id] = max(
-                    self._not_before.get(agent_id, 0.0), monotonic() + _PAUSE_FACTOR * self._spent_s
-                )
-                self._running = None
-                return True
-            if monotonic() >= deadline:
-                self._spent_s += monotonic() - started
-                return False
+                break
+        if not is_over:
+            return False
+        self._running = None
+        if done == "ended":
+            self._guarded(agent_id, lambda: self._turns.end(agent_id, took_s=self._spent_s))
+            self._turns.give_back()
+        return True
 
-    def _guarded(self, agent_id: str, act: Callable[[], T | None]) -> T | None:
-        """An expected failure ends the cycle, is told to the host program, and is tried again later."""
+    def _guarded(self, agent_id: str, act: Callable[[], T]) -> T | None:
+        """An expected failure ends the cycle and its turn, is told to the host program, and is tried again later."""
         try:
             return act()
         except Cancelled:
+            self._turns.give_back()
             return None  # the store is being closed
         except GrayMatterError as error:
-            self._not_before[agent_id] = monotonic() + _FAILED_PAUSE_S
+            self._turns.give_back()
+            self._not_before[agent_id] = monotonic() + FAILED_PAUSE_S
             if isinstance(error, StoreBusy):
-                self._waiting[agent_id] = None
+                self._queue_again(agent_id, FAILED_PAUSE_S)
             _log.warning("consolidation of a namespace ended: %s", error.message)
             tell(self._on_error, error)
             return None

@@ -34,6 +34,14 @@ class LiveFact:
 
 
 @dataclass(frozen=True, slots=True)
+class CycleMark:
+    """When a namespace's newest automatic cycle ended and what it took; one that has not ended: when it began, None."""
+
+    at_ns: int
+    took_ns: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Retention:
     """A fact's retention weight and when it was last used (written, where it never was)."""
 
@@ -150,13 +158,51 @@ def add_to_counters(connection: Connection, *, agent_id: str, seq: int, added: d
         totals[name] = (known if isinstance(known, int) else 0) + count
     totals["last"] = last
     _set_meta(connection, _COUNTERS, totals)
-    _set_meta(connection, _AGENT_PREFIX + agent_id, {"seq": seq})
+    _add_to_meta(connection, agent_id, {"seq": seq})
+
+
+def mark_begun(connection: Connection, agent_id: str, *, at_ns: int) -> None:
+    """An automatic cycle of the namespace begins."""
+    _add_to_meta(connection, agent_id, {"at_ns": at_ns, "took_ns": None})
+
+
+def mark_ended(connection: Connection, agent_id: str, *, at_ns: int, took_ns: int) -> None:
+    """An automatic cycle of the namespace has ended."""
+    _add_to_meta(connection, agent_id, {"at_ns": at_ns, "took_ns": took_ns})
+
+
+def cycle_mark(connection: Connection, agent_id: str) -> CycleMark | None:
+    """What the newest automatic cycle of the namespace left; None before the first."""
+    known = _meta(connection, _AGENT_PREFIX + agent_id)
+    at_ns, took_ns = known.get("at_ns"), known.get("took_ns")
+    if not isinstance(at_ns, int):
+        return None
+    return CycleMark(at_ns, took_ns if isinstance(took_ns, int) else None)
+
+
+def has_news(connection: Connection, agent_id: str) -> bool:
+    """Whether something lives in the namespace that no cycle has looked at."""
+    since = consolidated_seq(connection, agent_id)
+    if since == 0:
+        return True
+    return bool(
+        connection.exec_driver_sql(
+            "SELECT EXISTS(SELECT 1 FROM changes c JOIN facts f ON f.id = c.target WHERE c.agent_id = ? AND c.seq > ?"
+            " AND c.kind = 'fact' AND f.version > ? AND length(f.superseded_by) = 0 AND f.kind <> 'alias')",
+            (agent_id, since, since),
+        ).scalar_one()
+    )
 
 
 def consolidated_seq(connection: Connection, agent_id: str) -> int:
     """The journal seq up to which the namespace's facts have been compared; 0 before the first cycle."""
     seq = _meta(connection, _AGENT_PREFIX + agent_id).get("seq", 0)
     return seq if isinstance(seq, int) else 0
+
+
+def _add_to_meta(connection: Connection, agent_id: str, known: dict[str, JsonValue]) -> None:
+    key = _AGENT_PREFIX + agent_id
+    _set_meta(connection, key, _meta(connection, key) | known)
 
 
 def _meta(connection: Connection, key: str) -> dict[str, JsonValue]:

@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 
 from gm_engine import Config, EmbeddingMode, Memory
-from gm_engine.consolidation import automatic
+from gm_engine.consolidation import automatic, turns
 from gm_engine.consolidation.automatic import AutomaticCycles
 from gm_engine.consolidation.steps import Steps, run, uncollected
+from gm_engine.consolidation.turns import Turns
 from gm_engine.doctor import Verdict, examine
 from gm_engine.embedding.minilm import MiniLM
 from gm_engine.errors import Cancelled, DiskFull, EmbeddingFailed, GrayMatterError, StoreBusy, StoreDamaged
 from gm_engine.graph import knowledge
 from gm_engine.progress import CancelToken
 from gm_engine.proposals import CycleReport
+from gm_engine.store.database import Ledger
 from tests.fakes.clock import FrozenClock
 from tests.fakes.embedder import ScriptedEmbedder
 
@@ -28,14 +30,21 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield opened
 
 
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    opened = Ledger.open(tmp_path / "store", clock=FrozenClock())
+    yield opened
+    opened.close()
+
+
 class _Cycles:
     """Begins cycles that end as the list says, one after the other."""
 
-    def __init__(self, *endings: GrayMatterError | None) -> None:
+    def __init__(self, ledger: Ledger, *endings: GrayMatterError | None) -> None:
         self._endings = list(endings)
         self.begun: list[str] = []
         self.told: list[GrayMatterError] = []
-        self.queue = AutomaticCycles(self._begin, at_most=2, on_error=self.told.append)
+        self.queue = AutomaticCycles(self._begin, turns=Turns(ledger), at_most=2, on_error=self.told.append)
 
     def _begin(self, agent_id: str) -> Steps[CycleReport]:
         self.begun.append(agent_id)
@@ -45,11 +54,11 @@ class _Cycles:
         return CycleReport(agent_id, at_ns=0, facts=0)
 
 
-def test_a_cycle_that_the_store_had_no_time_for_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(automatic, "_FAILED_PAUSE_S", 0.0)
-    monkeypatch.setattr(automatic, "_PAUSE_FACTOR", 0.0)
+def test_a_cycle_that_the_store_had_no_time_for_comes_again(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (automatic, turns):
+        monkeypatch.setattr(module, "FAILED_PAUSE_S", 0.0)
     busy = StoreBusy("Another write has not finished.")
-    cycles = _Cycles(busy, None)
+    cycles = _Cycles(ledger, busy, None)
     cycles.queue.notice("ops")
     while cycles.queue.step(1.0):
         pass
@@ -58,9 +67,9 @@ def test_a_cycle_that_the_store_had_no_time_for_comes_again(monkeypatch: pytest.
     assert cycles.queue.is_idle
 
 
-def test_a_cycle_that_fails_is_told_and_waits_for_the_next_write() -> None:
+def test_a_cycle_that_fails_is_told_and_waits_for_the_next_write(ledger: Ledger) -> None:
     full = DiskFull("The disk is full.")
-    cycles = _Cycles(full, None)
+    cycles = _Cycles(ledger, full, None)
     cycles.queue.notice("ops")
     assert not cycles.queue.step(1.0)
     assert (cycles.told, cycles.queue.is_idle) == ([full], True)
@@ -70,15 +79,15 @@ def test_a_cycle_that_fails_is_told_and_waits_for_the_next_write() -> None:
     assert not cycles.queue.is_idle
 
 
-def test_a_cycle_that_is_cancelled_is_no_failure() -> None:
-    cycles = _Cycles(Cancelled("The store is being closed."))
+def test_a_cycle_that_is_cancelled_is_no_failure(ledger: Ledger) -> None:
+    cycles = _Cycles(ledger, Cancelled("The store is being closed."))
     cycles.queue.notice("ops")
     cycles.queue.step(1.0)
     assert (cycles.told, cycles.queue.is_idle) == ([], True)
 
 
-def test_more_namespaces_than_may_wait_are_dropped() -> None:
-    cycles = _Cycles(None, None)
+def test_more_namespaces_than_may_wait_are_dropped(ledger: Ledger) -> None:
+    cycles = _Cycles(ledger, None, None)
     for agent in ("a", "b", "c"):
         cycles.queue.notice(agent)
     cycles.queue.step(5.0)
