@@ -56,6 +56,18 @@ class ExportPlan:
         """The files of one status."""
         return tuple(item for item in self.items if item.status == status)
 
+    def excerpt(self, shown: int) -> PlanExcerpt:
+        """The plan without the files that nobody sees where `shown` of each status are listed."""
+        return PlanExcerpt(self.counts(), tuple(item for status in STATUSES for item in self.of(status)[:shown]))
+
+
+@dataclass(frozen=True, slots=True)
+class PlanExcerpt:
+    """How many files of each status a plan has, zero included, and the first of each by path."""
+
+    counts: Mapping[PlanStatus, int]
+    items: tuple[PlanItem, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class PlanSummary:

@@ -11,7 +11,7 @@ from pathlib import Path
 from gm_desktop import quick_start
 
 UNSEEN = ("offscreen", "minimal")  # Qt's platforms that nobody looks at: no tour there
-CHILD_FLAG = "--graymatter-child"  # gm_engine.vectors.child.FLAG
+CHILD_FLAG = "--graymatter-child"  # gm_engine.child.FLAG
 SWITCH_INTERVAL_S = 0.001  # the GUI thread gets the interpreter back sooner while a lane computes
 
 
@@ -19,7 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs the desktop until its window is closed; returns the exit code."""
     given = list(sys.argv[1:] if argv is None else argv)
     if given[:1] == [CHILD_FLAG]:
-        from gm_engine.vectors import child  # a frozen program has no interpreter: it starts itself
+        from gm_engine import child  # a frozen program has no interpreter: it starts itself
 
         return child.run(given) if child.is_child(given) else 2
     options = _parser().parse_args(given)

@@ -288,17 +288,10 @@ class PublishViewModel(QObject):
         vault, folder = Path(aim.vault), aim.folder
 
         def job(memory: Memory, progress: Progress, cancel: CancelToken) -> PublishReport:
-            from exporters.obsidian.publish import publish  # loaded when the first run starts, in its thread
+            from exporters.obsidian.apart import run_job  # loaded when the first run starts, in its thread
+            from exporters.obsidian.jobs import Publishing as Job
 
-            return publish(
-                memory,
-                vault,
-                folder=folder,
-                options=aim.options,
-                progress=progress,
-                cancel=cancel,
-                remove_orphans=remove_orphans,
-            )
+            return run_job(Job(vault, folder, aim.options, remove_orphans), memory, progress=progress, cancel=cancel)
 
         task = self._host.run_task(
             tr("Publishing to {vault}", vault=vault.name or str(vault)),

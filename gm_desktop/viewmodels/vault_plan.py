@@ -22,7 +22,7 @@ from gm_engine.errors import GrayMatterError
 from gm_engine.progress import CancelToken, Progress
 
 if TYPE_CHECKING:
-    from exporters.plan import ExportPlan, PlanItem
+    from exporters.plan import PlanExcerpt, PlanItem
     from gm_engine import Memory
 
 SHOWN_ITEMS = 1_000
@@ -60,7 +60,7 @@ class VaultPlanViewModel(QObject):
         self.tree = PlanTree(self)
         self.state: PageState = self._nothing()
         self.note: NoteView | None = None
-        self._plan: ExportPlan | None = None
+        self._plan: PlanExcerpt | None = None
         self._is_comparing = False
         self._reading = Latest()
         host.store_closed.connect(self._on_closed)
@@ -81,12 +81,12 @@ class VaultPlanViewModel(QObject):
             return
         aim = self._publishing.profile()
 
-        def job(memory: Memory, progress: Progress, cancel: CancelToken) -> ExportPlan:
-            from exporters.obsidian.publish import preview  # loaded when it is first needed, in its thread
+        def job(memory: Memory, progress: Progress, cancel: CancelToken) -> PlanExcerpt:
+            from exporters.obsidian.apart import run_job  # loaded when it is first needed, in its thread
+            from exporters.obsidian.jobs import Comparing
 
-            return preview(
-                memory, Path(aim.vault), folder=aim.folder, options=aim.options, progress=progress, cancel=cancel
-            )
+            comparing = Comparing(Path(aim.vault), aim.folder, aim.options, SHOWN_ITEMS)
+            return run_job(comparing, memory, progress=progress, cancel=cancel)
 
         self._is_comparing = True
         self._set_state(Loading())
@@ -101,11 +101,11 @@ class VaultPlanViewModel(QObject):
         item = plan.items[at]
         self._reading.take(self._host.read(lambda _memory: note_view(item), self._on_note))
 
-    def _on_plan(self, plan: ExportPlan) -> None:
+    def _on_plan(self, plan: PlanExcerpt) -> None:
         self._plan, self.note = plan, None
         self.tree.set_groups(groups_of(plan))
         self._is_comparing = False
-        self._set_state(Full(len(plan.items)))
+        self._set_state(Full(sum(plan.counts.values())))
         self.note_changed.emit()
 
     def _on_failed(self, error: GrayMatterError) -> None:
@@ -140,17 +140,16 @@ class VaultPlanViewModel(QObject):
         self.state_changed.emit()
 
 
-def groups_of(plan: ExportPlan) -> tuple[PlanGroup, ...]:
+def groups_of(plan: PlanExcerpt) -> tuple[PlanGroup, ...]:
     """The plan by what happens to the notes, with counts; nothing that is not there."""
-    counts = plan.counts()
     groups = []
     for status, title in _TITLES.items():
         lines = [(at, _line(item)) for at, item in enumerate(plan.items) if item.status == status]
         if lines:
-            count = next(found for known, found in counts.items() if known == status)
-            hidden = len(lines) - SHOWN_ITEMS
+            count = next(found for known, found in plan.counts.items() if known == status)
+            hidden = count - len(lines)
             more = tr("… and {count} more", count=number(hidden)) if hidden > 0 else ""
-            groups.append(PlanGroup(status, f"{tr(title)} ({number(count)})", count, tuple(lines[:SHOWN_ITEMS]), more))
+            groups.append(PlanGroup(status, f"{tr(title)} ({number(count)})", count, tuple(lines), more))
     return tuple(groups)
 
 

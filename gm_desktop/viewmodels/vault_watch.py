@@ -13,7 +13,7 @@ from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.publish import PublishViewModel
 from gm_engine.errors import GrayMatterError
-from gm_engine.progress import CancelToken
+from gm_engine.progress import CancelToken, no_progress
 
 if TYPE_CHECKING:
     from exporters.obsidian.edits import VaultEdits
@@ -70,9 +70,11 @@ class VaultWatch(QObject):
         token = self._token = CancelToken()
 
         def job(memory: Memory) -> VaultEdits:
-            from exporters.obsidian.round_trip import read_edits
+            from exporters.obsidian.apart import run_job
+            from exporters.obsidian.jobs import ReadingEdits
 
-            return read_edits(memory, Path(aim.vault), folder=aim.folder, cancel=token)
+            edits = ReadingEdits(Path(aim.vault), aim.folder)
+            return run_job(edits, memory, progress=no_progress, cancel=token)
 
         self._looking.take(self._host.ask(job, lambda edits: self._on_edits(edits, aim), self._on_failed))
 

@@ -28,7 +28,7 @@ from gm_engine.errors import (
 from gm_engine.version import SCHEMA_VERSION, __version__
 
 _COLLECT_EVERY = 50_000  # objects; importing the libraries makes many and leaves no garbage: a tenth of a short run
-CHILD_FLAG = "--graymatter-child"  # gm_engine.vectors.child.FLAG, without loading what lies around it
+CHILD_FLAG = "--graymatter-child"  # gm_engine.child.FLAG, without loading what lies around it
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_CONFLICT, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
 _SHOWN_PACKAGES = {"chromadb": "chromadb", "qt": "PySide6_Essentials", "mcp": "mcp"}
 _HELP = """See, search, correct and publish what AI agents remember.
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run_child(given: list[str]) -> int:
     """A frozen program has no interpreter to start its child processes with; it starts itself."""
-    from gm_engine.vectors import child
+    from gm_engine import child
 
     return child.run(given) if child.is_child(given) else EXIT_USAGE
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import filelock
 
+from gm_engine import child
 from gm_engine.store.vectors import Model
-from gm_engine.vectors import child
 from gm_engine.vectors.index import IndexUnavailable
 from gm_engine.vectors.places import folder_of, lock_of, report_of
 

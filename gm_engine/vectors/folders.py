@@ -13,9 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from gm_engine import child
 from gm_engine.store.database import Ledger
 from gm_engine.store.vectors import IndexPointer, Model, index_pointer, set_index_pointer, vector_state
-from gm_engine.vectors import child
 from gm_engine.vectors.chroma import EF_SEARCH, ChromaIndex, library
 from gm_engine.vectors.index import IndexUnavailable, VectorsDropped
 from gm_engine.vectors.places import FOLDER, folder_of, mark_of

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gm_engine import Memory
+from gm_engine import Memory, child
 from gm_engine.store.vectors import Model, drop_vectors
-from gm_engine.vectors import bulk_child, child, feed
+from gm_engine.vectors import bulk_child, feed
 from gm_engine.vectors.bulk_build import BuildTarget, BulkBuild
 from gm_engine.vectors.chroma import EF_SEARCH
 from gm_engine.vectors.index import IndexUnavailable

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from gm_engine import Config, DiskFull, GrayMatterError, Memory
+from gm_engine import Config, DiskFull, GrayMatterError, Memory, child
 from gm_engine.embedding.embedder import Embedder
 from gm_engine.embedding.minilm import MiniLM
-from gm_engine.vectors import child, feed
+from gm_engine.vectors import feed
 from tests.fakes.clock import FrozenClock
 from tests.fakes.embedder import ScriptedEmbedder
 

@@ -11,8 +11,8 @@ import filelock
 import numpy as np
 import pytest
 
-from gm_engine import Memory
-from gm_engine.vectors import bulk_child, child, probe
+from gm_engine import Memory, child
+from gm_engine.vectors import bulk_child, probe
 from gm_engine.vectors.chroma import EF_SEARCH, ChromaIndex
 from gm_engine.vectors.index import IndexUnavailable
 from gm_engine.vectors.places import folder_of, lock_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt, QUrl
@@ -12,15 +13,18 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
+from exporters.obsidian import apart
+from exporters.obsidian.jobs import Job, Publishing, ReadingEdits
 from gm_desktop.app import App
 from gm_desktop.models.note_preview import preview_html
 from gm_desktop.models.plan_tree import NODE_ROLE
-from gm_desktop.viewmodels.publish import ProfileDraft
+from gm_desktop.viewmodels.publish import ProfileDraft, Published
 from gm_desktop.viewmodels.states import Full
 from gm_desktop.viewmodels.vault_links import Checked
 from gm_desktop.views.profile_dialog import ProfileDialog
 from gm_desktop.views.publish import PublishPage, open_in_obsidian
-from gm_engine import FactQuery, Memory
+from gm_engine import CancelToken, FactQuery, Memory, Progress
+from tests.fakes.jobs import Waiting
 
 WAIT_MS = 20_000
 
@@ -218,6 +222,46 @@ def test_the_inbox_says_what_fills_it(open_app: App, page: PublishPage, qtbot: Q
     qtbot.waitUntil(lambda: not open_app.vault.cards.is_waiting)
     labels = page.inbox.findChildren(QLabel)
     qtbot.waitUntil(lambda: any("Obsidian" in label.text() for label in labels if label.isVisible()))
+
+
+def test_a_large_store_is_published_in_a_process_of_its_own_with_the_same_report(
+    open_app: App, page: PublishPage, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(open_app, qtbot)
+    here = open_app.publishing.state
+    assert isinstance(here, Published)
+    monkeypatch.setattr(apart, "LARGE_BYTES", 0)
+    asked: list[type[object]] = []
+    run = apart.run_apart
+
+    def noted(job: Job[object], *given: Path, **how: Any) -> object:
+        asked.append(type(job))
+        return run(job, *given, **how)
+
+    monkeypatch.setattr(apart, "run_apart", noted)
+    other = tmp_path / "other"
+    other.mkdir()
+    open_app.publishing.choose(vault=str(other))
+    publish(open_app, qtbot)
+    assert open_app.publishing.state == replace(here, vault=other)
+    edit(fact_note(other))
+    cards = open_app.vault.cards
+    qtbot.waitUntil(lambda: len(cards.cards.lines) == 1 and not cards.is_waiting, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: not open_app.vault.watch.is_waiting, timeout=WAIT_MS)
+    assert {*asked} == {Publishing, ReadingEdits}
+
+
+def test_closing_the_store_ends_the_process_that_publishes(open_app: App, qtbot: QtBot, tmp_path: Path) -> None:
+    host = open_app.host
+
+    def job(memory: Memory, progress: Progress, cancel: CancelToken) -> int:
+        return apart.run_apart(Waiting(tmp_path), memory.data_dir, progress=progress, cancel=cancel)
+
+    task = host.run_task("Waiting", job, lambda _: None)
+    qtbot.waitUntil(lambda: task.what == "Waiting")
+    with qtbot.waitSignal(task.ended):
+        host.close_store()
+    assert (tmp_path / "ended").exists()
 
 
 def test_a_rendered_note_is_never_active() -> None:

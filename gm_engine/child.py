@@ -6,6 +6,7 @@ A frozen build has no interpreter: there the program starts itself with `FLAG`, 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -13,10 +14,14 @@ from importlib import import_module
 FLAG = "--graymatter-child"
 PROBE = "gm_engine.vectors.probe"
 BUILD = "gm_engine.vectors.bulk_child"
+_PROGRAM = re.compile(rf"(?:{re.escape(PROBE)}|(?:gm_engine|exporters)(?:\.\w+)*\.\w+_child)")
 
 
 def command(program: str, *arguments: str) -> list[str]:
-    """The command line that runs `program` (`PROBE` or `BUILD`). Raises `OSError` where nothing can be started."""
+    """The command line that runs `program`: `PROBE`, or a module of ours whose name ends in `_child`.
+
+    Raises `OSError` where nothing can be started.
+    """
     if not sys.executable:
         raise OSError("this program does not know its own interpreter")
     start = [sys.executable, FLAG, program] if getattr(sys, "frozen", False) else [sys.executable, "-m", program]
@@ -30,7 +35,7 @@ def environment() -> dict[str, str]:
 
 def is_child(arguments: Sequence[str]) -> bool:
     """Whether a program was started by `command`, given its arguments without its name."""
-    return len(arguments) >= 2 and arguments[0] == FLAG and arguments[1] in (PROBE, BUILD)
+    return len(arguments) >= 2 and arguments[0] == FLAG and _PROGRAM.fullmatch(arguments[1]) is not None
 
 
 def run(arguments: Sequence[str]) -> int:
