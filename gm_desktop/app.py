@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QTabBar
 
 from gm_desktop import crash
 from gm_desktop.action_table import ActionTable
@@ -389,7 +389,10 @@ class App(QObject):
             self._crash_dialog = None
 
     def _on_page_built(self, page_id: str) -> None:
-        self.window.pages[page_id].restore_state(self.preferences.page_state(page_id))
+        page = self.window.pages[page_id]
+        page.restore_state(self.preferences.page_state(page_id))
+        for tabs in page.findChildren(QTabBar):
+            tabs.currentChanged.connect(self.actions.refresh_soon)  # what can be done depends on what is in sight
         self.window.build_menus()
         self.actions.refresh_soon()
 

@@ -22,7 +22,7 @@ from gm_desktop.views.clients import ClientsPanel
 from gm_desktop.views.made_actions import fill_menu
 from gm_desktop.widgets.activity_delegate import ActivityDelegate
 from gm_desktop.widgets.basics import EmptyState, PageHeader, push_button, rule
-from gm_desktop.widgets.keys import keep_keys
+from gm_desktop.widgets.keys import begin_when_clicked, keep_keys
 from gm_desktop.widgets.line_view import LineView
 
 SIDE_WIDTH = 224
@@ -75,6 +75,7 @@ class ActivityPage(Page):
         self.tabs.addTab(self.clients, tr("Clients"))
         self.tabs.tabBar().setContentsMargins(MARGIN, 0, 0, 0)
         keep_keys(self.tabs.tabBar())
+        begin_when_clicked(self.tabs.tabBar(), self.activate)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QTabWidget, QVBoxLayout, QWidget
 
 from gm_desktop.actions import ActionSpec
 from gm_desktop.formatting import number
@@ -15,7 +15,7 @@ from gm_desktop.viewmodels.inbox import InboxViewModel
 from gm_desktop.views.cycles import CycleReportPanel, HistoryPanel
 from gm_desktop.views.inbox import InboxView, InboxWords
 from gm_desktop.widgets.basics import PageHeader, push_button
-from gm_desktop.widgets.keys import keep_keys
+from gm_desktop.widgets.keys import begin_when_clicked, keep_keys
 
 
 class ConsolidatePage(Page):
@@ -69,6 +69,7 @@ class ConsolidatePage(Page):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
     def _wire(self) -> None:
+        begin_when_clicked(self.tabs.tabBar(), self.activate)
         self._viewmodel.state_changed.connect(self._show_tabs)
         self._cycles.running_changed.connect(self._show_running)
         self._cycles.history_changed.connect(self._show_tabs)
@@ -102,8 +103,11 @@ class ConsolidatePage(Page):
         )
 
     def activate(self) -> None:
-        """Work begins in the list."""
-        self.inbox.focus_list()
+        """Work begins in the list of the open tab."""
+        if self.tabs.currentWidget() is self.history:
+            self.history.focus()
+        else:
+            self.inbox.focus_list()
 
     def open_agent(self, agent_id: str) -> None:
         """Shows the cards of one agent."""
@@ -141,6 +145,9 @@ class ConsolidatePage(Page):
         self.tabs.setTabText(1, tr("Past cycles ({count})", count=number(past)) if past else tr("Past cycles"))
 
     def _show_running(self) -> None:
+        focused = QApplication.focusWidget()
+        if self._cycles.is_running and isinstance(focused, QAbstractButton) and self.isAncestorOf(focused):
+            self.activate()  # a button switched off would hand the keyboard to the tabs
         for button in (self.dry_run, self.look):
             button.setEnabled(self._cycles.can_run)
         for button in (self.run_cycle, self.go):

@@ -88,6 +88,10 @@ class HistoryPanel(QWidget):
         cycles.failed.connect(self._show_failure)
         self._show()
 
+    def focus(self) -> None:
+        """Work begins with the newest cycle."""
+        self.timeline.focus()
+
     def _show(self) -> None:
         lines, chosen = self._cycles.history, self._cycles.chosen
         self.timeline.show_moments(

@@ -33,7 +33,7 @@ from gm_desktop.views.vault_inbox import VaultInboxPanel
 from gm_desktop.views.vault_links import VaultLinksPanel
 from gm_desktop.views.vault_plan import VaultPlanPanel
 from gm_desktop.widgets.basics import PageHeader, Picture, push_button, row, text_label
-from gm_desktop.widgets.keys import keep_keys
+from gm_desktop.widgets.keys import begin_when_clicked, keep_keys
 from gm_desktop.widgets.scrolled import scroll_area
 
 COLUMN = 720
@@ -87,8 +87,13 @@ class PublishPage(Page):
         )
 
     def activate(self) -> None:
-        """The next thing to do has the focus."""
-        (self._publish if self._publish.isEnabled() else self._vault).setFocus()
+        """The next thing to do on the open tab has the focus."""
+        if self.tabs.currentWidget() is self.inbox:
+            self.inbox.cards.focus_list()
+        elif self.tabs.currentWidget() is self.plan:
+            self.plan.focus()
+        else:
+            (self._publish if self._publish.isEnabled() else self._vault).setFocus()
 
     def is_settled(self) -> bool:
         """Whether no run is on its way."""
@@ -194,6 +199,7 @@ class PublishPage(Page):
         layout.addLayout(wrap, 1)
 
     def _wire(self) -> None:
+        begin_when_clicked(self.tabs.tabBar(), self.activate)
         self._vault.textEdited.connect(lambda text: self._viewmodel.choose(vault=text))
         self._folder.textEdited.connect(lambda text: self._viewmodel.choose(folder=text))
         self._vault.returnPressed.connect(self._publish_now)

@@ -18,6 +18,7 @@ from gm_desktop.views.lab_panel import LabPanel
 from gm_desktop.views.why_not_panel import WhyNotPanel
 from gm_desktop.views.why_panel import WhyPanel
 from gm_desktop.widgets.basics import YieldingLabel, push_button, row, rule, text_label
+from gm_desktop.widgets.keys import begin_when_clicked
 from gm_desktop.widgets.scrolled import PANEL_MARGIN, scrolled
 from gm_desktop.widgets.text_panes import LongText
 from gm_desktop.widgets.timeline import Moment, Timeline
@@ -108,6 +109,7 @@ class SearchInspector(QWidget):
         layout.addWidget(self._stack, 1)
         self._is_merged = False
         self.tabs.currentChanged.connect(self._on_tab)
+        begin_when_clicked(self.tabs, lambda: self.open_tab(self.tab))
 
     def event(self, event: QEvent) -> bool:
         """Plain keys that change the selected hit mean nothing where one moves numbers or looks for another fact."""

@@ -116,6 +116,10 @@ class VaultPlanPanel(QWidget):
         """Whether every answer has come."""
         return not self._viewmodel.is_waiting
 
+    def focus(self) -> None:
+        """Work begins in the tree, or with comparing where there is none yet."""
+        (self.again if self.again.isVisible() else self.tree).setFocus()
+
     def run(self) -> None:
         """Compares store and vault."""
         self._viewmodel.compare()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QTabBar, QWidget
 
 _OWN = frozenset((Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down))
 
@@ -28,6 +28,11 @@ def keep_keys(*widgets: QWidget) -> None:
     """Arrow keys and letters go to these widgets while they have the focus (boxes to choose from, tabs, lists)."""
     for widget in widgets:
         widget.installEventFilter(_KeepsKeys(widget))
+
+
+def begin_when_clicked(bar: QTabBar, begin: Callable[[], None]) -> None:
+    """A click on a tab puts the keyboard where work on that tab begins, as opening it by its key does."""
+    bar.tabBarClicked.connect(lambda _at: QTimer.singleShot(0, bar, begin))  # the tab opens after this signal
 
 
 class _DropsLetters(QObject):

@@ -104,6 +104,11 @@ class Timeline(QWidget):
         """What is shown."""
         return self._moments
 
+    def focus(self) -> None:
+        """Puts the keyboard on the first entry."""
+        if self._rows:
+            self._rows[0].setFocus()
+
     def show_moments(self, moments: Sequence[Moment]) -> None:
         """Shows other entries."""
         moments = tuple(moments)
