@@ -24,6 +24,7 @@ BODY_PX, SMALL_PX, HEADING_PX, TITLE_PX = 13, 12, 15, 20
 SPACE = 8
 MARGIN = 24
 ROW = 36
+READING_WIDTH = 580  # about 90 letters: longer lines of running text are hard to follow
 RADIUS = 8
 
 # Which text colour stands on which ground somewhere in the program: the contrast test reads this.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from gm_desktop.i18n import tr
-from gm_desktop.theme import MARGIN, SPACE, Theme
+from gm_desktop.theme import MARGIN, READING_WIDTH, SPACE, Theme
 from gm_desktop.widgets.basics import rule, text_label
 
 LIST_WIDTH = 220
@@ -42,7 +42,10 @@ class Subject(Protocol):
 
 
 class HelpText(QTextBrowser):
-    """One subject. Nothing is loaded from files or the network; links lead to other subjects."""
+    """One subject, in lines that are easy to follow however wide the window is.
+
+    Nothing is loaded from files or the network; links lead to other subjects.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,6 +53,13 @@ class HelpText(QTextBrowser):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setProperty("kind", "bare")
         self.setAccessibleName(tr("Help text"))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """What a wide window has too much stays free at the right; the scroll bar stands at the window's edge."""
+        super().resizeEvent(event)
+        free = max(MARGIN, self.contentsRect().width() - self.verticalScrollBar().sizeHint().width() - READING_WIDTH)
+        if self.viewportMargins().right() != free:
+            self.setViewportMargins(0, 0, free, 0)
 
     def loadResource(self, _kind: int, _name: QUrl | str) -> object:
         """Nothing."""
@@ -120,7 +130,7 @@ class HelpWindow(QWidget):
         page.setProperty("kind", "surface")
         page.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         right = QVBoxLayout(page)
-        right.setContentsMargins(MARGIN + SPACE, MARGIN, MARGIN, MARGIN)
+        right.setContentsMargins(MARGIN + SPACE, MARGIN, 0, MARGIN)
         right.setSpacing(SPACE)
         right.addWidget(self.heading)
         right.addWidget(self.text, 1)
@@ -163,7 +173,8 @@ class HelpWindow(QWidget):
         self.heading.setText(subject.title if subject is not None else "")
         sheet = self.text.document()
         sheet.setDefaultStyleSheet(_style(self._theme))
-        self.text.setHtml(self._render(subject.text) if subject is not None else "")
+        html = self._render(subject.text) if subject is not None else ""
+        self.text.setHtml(html.replace("<table>", "<table cellspacing='0'>"))  # the lines of a row in one piece
 
     def _id_of(self, row: int) -> str:
         return str(self.list.item(row).data(Qt.ItemDataRole.UserRole))

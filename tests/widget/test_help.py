@@ -16,6 +16,7 @@ from gm_desktop.help_pages import ORDER, find_help, load_help
 from gm_desktop.i18n import LANGUAGES
 from gm_desktop.pages import ENTRIES
 from gm_desktop.palette import find
+from gm_desktop.theme import MARGIN, READING_WIDTH
 from gm_desktop.views.help_window import HelpWindow
 from gm_engine import FactQuery, Memory
 from gm_engine.clock import SystemClock
@@ -131,3 +132,14 @@ def test_the_examples_of_help_and_read_me_are_what_the_demo_answers(tmp_path: Pa
         assert f"`{question[1]}`" in text
         assert f"> {plain[0].fact.text}" in text
         assert [score for score in scores if f"{score:.6f}" not in text] == []
+
+
+@pytest.mark.parametrize("width", [700, 940, 1900])
+def test_the_lines_of_the_help_are_easy_to_follow_in_a_window_of_any_width(open_app: App, width: int) -> None:
+    open_app.actions.run("help.show")
+    shown = _window(open_app)
+    shown.resize(width, 680)
+    bar = shown.text.verticalScrollBar()
+    assert shown.text.viewport().width() <= READING_WIDTH
+    assert shown.text.viewport().geometry().right() + MARGIN <= bar.mapTo(shown.text, bar.rect().topLeft()).x() + 1
+    assert bar.mapTo(shown, bar.rect().topRight()).x() >= shown.width() - 4
