@@ -48,7 +48,7 @@ class KeepingSection(Section):
 
     def _lay_out(self) -> None:
         backups = FormCard(tr("Backups"))
-        backups.add_wide(self.list)
+        backups.add_list(self.list)
         backups.add_wide(flowing(self.now, self.to_folder, self.restore, self.restore_other))
         schedule = FormCard(tr("Backups by themselves"))
         schedule.add(tr("When"), self.every, tr("While this program, or another one that does so, has the store open."))

@@ -74,7 +74,7 @@ class ShortcutsSection(Section):
         self.lines = LineList(self)
         self.view = LineView(self.lines, theme, tr("Keyboard shortcuts"), grows=True, most_px=4_000)
         card = FormCard(tr("Keyboard shortcuts"))
-        card.add_wide(self.view)
+        card.add_list(self.view)
         stretched(self, (card,))
         card.add_wide(row(push_button(tr("Open in a window of its own"), "link", show), 1))
 

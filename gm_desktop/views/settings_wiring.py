@@ -31,7 +31,7 @@ class WiringSection(ListSection):
         self.copy = push_button(tr("Copy configuration"), "quiet", self._on_copy)
         self.again = push_button(tr("Look again"), "quiet", viewmodel.reload)
         card = FormCard(tr("Programs"))
-        card.add_wide(self.list)
+        card.add_list(self.list)
         card.add_wide(row(self.connect_one, self.disconnect_one, 1, self.copy, self.again))
         stretched(self, (card,))
         self.list.opened.connect(lambda _key: self._on_connect())

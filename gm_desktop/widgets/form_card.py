@@ -19,8 +19,10 @@ from PySide6.QtWidgets import (
 
 from gm_desktop.theme import Theme
 from gm_desktop.widgets.basics import Picture, text_label
+from gm_desktop.widgets.line_view import LINE_INDENT
 
-_NAME_WIDTH = 132
+_EDGE = 20
+_NAME_WIDTH = 132 + LINE_INDENT
 _NUMBER_WIDTH = 144
 _FIELD_INSET = (10, 0, 0, 0)
 
@@ -40,10 +42,11 @@ class FormCard(QFrame):
         self._grid.setColumnMinimumWidth(0, _NAME_WIDTH)
         self._grid.setColumnStretch(1, 1)
         column = QVBoxLayout(self)
-        column.setContentsMargins(20, 16, 20, 18)
+        column.setContentsMargins(_EDGE - LINE_INDENT, 16, _EDGE - LINE_INDENT, 18)
         column.setSpacing(6)
-        column.addWidget(text_label(title, "strong"))
-        column.addWidget(self.note)
+        for label in (text_label(title, "strong"), self.note):
+            label.setContentsMargins(LINE_INDENT, 0, LINE_INDENT, 0)
+            column.addWidget(label)
         column.addSpacing(6)
         column.addLayout(self._grid)
 
@@ -55,11 +58,12 @@ class FormCard(QFrame):
             field.setAccessibleName(name)
         at = self._grid.rowCount()
         self._grid.addWidget(label, at, 0, Qt.AlignmentFlag.AlignTop)
-        label.setContentsMargins(0, 7, 0, 0)
+        label.setContentsMargins(LINE_INDENT, 7, 0, 0)
         said = text_label(hint, "small", wrap=True)
         if not hint:
             said.hide()
         cell = QVBoxLayout()
+        cell.setContentsMargins(0, 0, LINE_INDENT, 0)
         cell.setSpacing(4)
         cell.addWidget(field)
         cell.addWidget(said)
@@ -68,11 +72,17 @@ class FormCard(QFrame):
 
     def add_wide(self, item: QWidget | QLayout) -> None:
         """Something over the whole width."""
-        at = self._grid.rowCount()
+        inset = QVBoxLayout()
+        inset.setContentsMargins(LINE_INDENT, 0, LINE_INDENT, 0)
         if isinstance(item, QWidget):
-            self._grid.addWidget(item, at, 0, 1, 2)
+            inset.addWidget(item)
         else:
-            self._grid.addLayout(item, at, 0, 1, 2)
+            inset.addLayout(item)
+        self._grid.addLayout(inset, self._grid.rowCount(), 0, 1, 2)
+
+    def add_list(self, lines: QWidget) -> None:
+        """A `LineView`, or a stack with one: texts in line with the title, the ground of a row beyond it."""
+        self._grid.addWidget(lines, self._grid.rowCount(), 0, 1, 2)
 
 
 class ChoiceBox(QComboBox):

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import perf_counter
 
 import pytest
-from PySide6.QtCore import QRect, Qt, QTimer
+from PySide6.QtCore import QPoint, QRect, Qt, QTimer
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -16,6 +16,7 @@ from gm_desktop import crash
 from gm_desktop.action_table import ActionTable
 from gm_desktop.actions import ActionSpec
 from gm_desktop.formatting import duration
+from gm_desktop.models.line_list import Line, LineList
 from gm_desktop.notices import Notice, Notices, sentence_for
 from gm_desktop.preferences import Preferences
 from gm_desktop.stall_watch import StallWatch
@@ -23,6 +24,8 @@ from gm_desktop.tasks import Task, TaskBoard, TaskState
 from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.widgets.activity_strip import ActivityStrip, TaskLine
 from gm_desktop.widgets.basics import EmptyState, PageHeader, push_button, text_label
+from gm_desktop.widgets.form_card import FormCard
+from gm_desktop.widgets.line_view import LINE_INDENT, LineView
 from gm_desktop.widgets.rail import RailButton
 from gm_desktop.widgets.toasts import AT_MOST, ToastStack
 from gm_engine.errors import FactChanged, GrayMatterError, StoreTooNew
@@ -166,6 +169,21 @@ def test_the_buttons_of_a_page_stand_whole_below_its_title_where_there_is_no_roo
     assert title.width() >= title.sizeHint().width()
     header.resize(needed, 120)
     qtbot.waitUntil(lambda: add.x() > title.geometry().right() and add.y() <= title.y())
+
+
+def test_the_texts_of_a_list_in_a_card_stand_in_line_with_its_title(theme: Theme, qtbot: QtBot) -> None:
+    lines = LineList()
+    lines.set_lines([Line("a", "Claude Code", note="not found here", mark="3")])
+    view = LineView(lines, theme, "Programs")
+    card = FormCard("Programs")
+    qtbot.addWidget(card)
+    card.add_list(view)
+    card.resize(600, 300)
+    card.show()
+    title = next(each for each in card.findChildren(QLabel) if each.text() == "Programs")
+    qtbot.waitUntil(lambda: view.width() > 300)
+    assert view.mapTo(card, QPoint(LINE_INDENT, 0)).x() == title.mapTo(card, title.contentsRect().topLeft()).x()
+    assert view.mapTo(card, view.rect().topRight()).x() == card.width() - 1 - view.x()
 
 
 def test_labels_never_interpret_what_they_show(theme: Theme, qtbot: QtBot) -> None:
