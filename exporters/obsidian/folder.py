@@ -170,6 +170,11 @@ class Folder:
             target.parent.mkdir(parents=True, exist_ok=True)
             (self.root / path).rename(target)
 
+    def delete(self, path: str) -> None:
+        """Deletes a file that we wrote and that nobody may keep."""
+        with _clear_errors(f"{self.name}/{path}"):
+            (self.root / path).unlink(missing_ok=True)
+
     def keep_copy(self, path: str) -> None:
         """Puts a copy of a file into the vault's `.trash`, under a free name there."""
         target = self._free_in_trash(path)

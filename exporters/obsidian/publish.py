@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
@@ -11,13 +11,15 @@ from exporters.exporting import Exporter, Request
 from exporters.obsidian.colours import Colours
 from exporters.obsidian.compare import LEFT_ALONE, Step
 from exporters.obsidian.extras import Extra
-from exporters.obsidian.folder import locked, open_folder
+from exporters.obsidian.folder import Folder, locked, open_folder
 from exporters.obsidian.links import BrokenLink, VaultIndex
 from exporters.obsidian.plan import Plan, make_plan
+from exporters.obsidian.round_trip import fact_id_of
 from exporters.obsidian.writing import Writer
 from exporters.plan import ExportPlan, PlanItem, PlanStatus
 from exporters.profiles import PublishOptions
 from gm_engine import CancelToken, GrayMatterError, Memory, Progress, no_progress
+from gm_engine.records.activity import ActivityQuery
 
 FOLDER = "Memory"
 _DELETED = "its note was deleted in the vault; that waits in the inbox"
@@ -98,35 +100,79 @@ def publish(
     Nothing outside the folder is written, but for colours of the graph view where the options ask for them. What a
     person wrote into a note stays; a note whose managed part was edited is left alone and reported. Publishing the same
     store again writes nothing. `remove_orphans` is the consent to move notes of retired or gone facts into the vault's
-    `.trash`. Raises `PublishRefused`, `DiskFull` or `Cancelled`; every
-    note is then whole, and the next publish finishes the work.
+    `.trash`. When a text is purged meanwhile, nothing that was written keeps it. Raises `PublishRefused`, `DiskFull` or
+    `Cancelled`; every note is then whole, and the next publish finishes the work.
     """
-    token = cancel or CancelToken()
     place = open_folder(vault, folder)
+    run = _Run(memory, place, options or PublishOptions(), progress, cancel or CancelToken(), remove_orphans)
     with locked(place):
-        plan = make_plan(
-            memory,
-            place,
-            options=options or PublishOptions(),
-            progress=progress,
-            cancel=token,
-            remove_orphans=remove_orphans,
-        )
+        plan = run.planned()
         place.remove_leftovers(plan.scan)
+        writers = [run.written(plan)]
+        while _was_purged(memory, since=plan.seq):  # what was written may hold what nobody may keep
+            writers[-1].save()
+            plan = run.planned()
+            if _forget(memory, plan, writers):
+                plan = run.planned()
+            writers.append(run.written(plan))
+        progress(len(plan.steps), len(plan.steps), "Checking links")
+        report = _report(plan, writers, vault=vault, remove_orphans=remove_orphans)
+        writers[-1].save(is_complete=not (writers[-1].is_late or report.left or report.orphaned or report.broken_links))
+        return report
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One publish: it plans and writes once, or again where a purge came between."""
+
+    memory: Memory
+    folder: Folder
+    options: PublishOptions
+    progress: Progress
+    cancel: CancelToken
+    remove_orphans: bool
+
+    def planned(self) -> Plan:
+        """What there is to do now."""
+        return make_plan(
+            self.memory,
+            self.folder,
+            options=self.options,
+            progress=self.progress,
+            cancel=self.cancel,
+            remove_orphans=self.remove_orphans,
+        )
+
+    def written(self, plan: Plan) -> Writer:
+        """Carries the plan out, but for the manifest."""
         writer = Writer(plan)
         try:
-            writer.write_notes(progress=progress, cancel=token)
+            writer.write_notes(progress=self.progress, cancel=self.cancel)
             writer.write_extras()
             writer.write_colours()
-            if remove_orphans:
+            if self.remove_orphans:
                 writer.discard_orphans()
         except GrayMatterError:
             writer.save_what_can_be_saved()
             raise
-        progress(len(plan.steps), len(plan.steps), "Checking links")
-        report = _report(plan, writer, vault=vault, remove_orphans=remove_orphans)
-        writer.save(is_complete=not (writer.is_late or report.left or report.orphaned or report.broken_links))
-        return report
+        return writer
+
+
+def _was_purged(memory: Memory, *, since: int) -> bool:
+    newest = memory.activity.list(ActivityQuery(verbs=frozenset({"purge"})), limit=1)
+    return bool(newest) and newest[0].seq > since
+
+
+def _forget(memory: Memory, plan: Plan, writers: Sequence[Writer]) -> bool:
+    """Deletes the notes that were just written for records that are gone now; whether there were any.
+
+    Not by way of the trash: it would keep the text. A note in which a person wrote stays, as an orphan.
+    """
+    ours = _made(writers).intersection(step.note.key for step in writers[-1].done if step.alone)
+    gone = [key for key in plan.orphans if key in ours and not memory.facts([fact_id_of(key)])]
+    for key in gone:
+        plan.folder.delete(plan.orphans[key])
+    return bool(gone)
 
 
 def preview(
@@ -191,7 +237,13 @@ def _double(key: str) -> str:
     return f"it has the id {key} of another note"
 
 
-def _report(plan: Plan, writer: Writer, *, vault: Path, remove_orphans: bool) -> PublishReport:
+def _made(writers: Sequence[Writer]) -> set[str]:
+    return {step.note.key for writer in writers for step in writer.done if step.data is not None}
+
+
+def _report(plan: Plan, writers: Sequence[Writer], *, vault: Path, remove_orphans: bool) -> PublishReport:
+    writer = writers[-1]
+    written = _made(writers).intersection(plan.layout.places)
     doubles = (LeftAlone(plan.vault_path(path), "double", _double(key)) for path, key in plan.found.doubles)
     deleted = (LeftAlone(plan.vault_path(path), "deleted", _DELETED) for path in sorted(plan.deleted.values()))
     left = (
@@ -201,14 +253,17 @@ def _report(plan: Plan, writer: Writer, *, vault: Path, remove_orphans: bool) ->
     )
     return PublishReport(
         vault=str(vault),
-        written=sum(step.data is not None for step in writer.done),
-        unchanged=plan.untouched + sum(step.status == "unchanged" and not step.is_moved for step in writer.done),
-        removed=writer.removed,
+        written=len(written),
+        unchanged=plan.untouched
+        + sum(
+            step.status == "unchanged" and not step.is_moved and step.note.key not in written for step in writer.done
+        ),
+        removed=sum(each.removed for each in writers),
         broken_links=tuple(_broken_links(plan, writer)),
-        moved=writer.moved,
+        moved=sum(each.moved for each in writers),
         orphaned=() if remove_orphans else tuple(sorted(plan.vault_path(writer.path_of(key)) for key in plan.orphans)),
         left=(*doubles, *deleted, *left, *_refused_colours(plan)),
-        files=writer.files,
+        files=sum(each.files for each in writers),
     )
 
 

@@ -38,9 +38,7 @@ class Writer:
         known = {key: entry for key, entry in entries if key in places or key in found or key in deleted}
         self._manifest = self.plan.manifest.after(known, agents)
         self._stamps = {
-            entry.path: stamp
-            for entry in self.plan.manifest.notes.values()
-            if (stamp := self.plan.stamps.get(entry.path)) is not None
+            entry.path: stamp for entry in known.values() if (stamp := self.plan.stamps.get(entry.path)) is not None
         }
 
     def write_notes(self, *, progress: Progress, cancel: CancelToken) -> None:
