@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import json
+import os
 import sqlite3
 import zipfile
 from collections.abc import Iterator
@@ -17,6 +20,7 @@ from gm_engine import (
     BackupSchedule,
     Cancelled,
     CancelToken,
+    DiskFull,
     FactQuery,
     InvalidInput,
     Memory,
@@ -118,6 +122,20 @@ def rewritten(source: Path, target: Path, **changes: bytes) -> Path:
     return target
 
 
+def with_a_row_that_breaks_its_rule(ledger: bytes, beside: Path) -> bytes:
+    """A ledger that SQLite opens and reads; only its own check finds the damage."""
+    copy = beside.with_suffix(".sqlite")
+    copy.write_bytes(ledger)
+    with closing(sqlite3.connect(copy, isolation_level=None)) as raw:
+        raw.execute("CREATE TABLE twin(a)")
+        raw.execute("INSERT INTO twin VALUES (NULL)")
+        raw.execute("PRAGMA writable_schema=ON")
+        raw.execute("UPDATE sqlite_master SET sql = 'CREATE TABLE twin(a NOT NULL)' WHERE name = 'twin'")
+    data = copy.read_bytes()
+    copy.unlink()
+    return data
+
+
 def damaged(source: Path, target: Path, how: str) -> Path:
     data = source.read_bytes()
     with zipfile.ZipFile(source) as archive:
@@ -140,12 +158,14 @@ def damaged(source: Path, target: Path, how: str) -> Path:
                 archive.writestr(LEDGER_NAME, ledger)
         case "a manifest of nonsense":
             rewritten(source, target, manifest=b'{"format": 1, "files": []}')
-        case "a ledger that is none":
-            junk = b"junk" * 1000
-            import hashlib
-
-            manifest["files"][LEDGER_NAME] = {"sha256": hashlib.sha256(junk).hexdigest(), "size_bytes": len(junk)}
-            rewritten(source, target, ledger=junk, manifest=json.dumps(manifest).encode())
+        case "a manifest without end":
+            rewritten(source, target, manifest=json.dumps(manifest).encode() + b" " * (1 << 20))
+        case "a ledger that is none" | "a ledger with a row that breaks its rule":
+            other = (
+                b"junk" * 1000 if how == "a ledger that is none" else with_a_row_that_breaks_its_rule(ledger, target)
+            )
+            manifest["files"][LEDGER_NAME] = {"sha256": hashlib.sha256(other).hexdigest(), "size_bytes": len(other)}
+            rewritten(source, target, ledger=other, manifest=json.dumps(manifest).encode())
     return target
 
 
@@ -159,7 +179,9 @@ def damaged(source: Path, target: Path, how: str) -> Path:
         "a longer ledger",
         "no manifest",
         "a manifest of nonsense",
+        "a manifest without end",
         "a ledger that is none",
+        "a ledger with a row that breaks its rule",
     ],
 )
 def test_a_damaged_backup_restores_nothing(memory: Memory, tmp_path: Path, how: str) -> None:
@@ -325,3 +347,29 @@ def test_the_command_line_makes_lists_checks_and_restores(tmp_path: Path) -> Non
     assert run("--json", "restore-backup", tmp_path / "none.zip").error["code"] == "not_found"
     assert run(*store, "backup", "--every", "24", "--keep", "3").out.startswith("a backup every 24 hours")
     assert run(*store, "backup", "--if-due").out == "nothing is due\n"
+
+
+@pytest.mark.parametrize(("number", "expected"), [(errno.ENOSPC, DiskFull), (errno.EROFS, StoreUnavailable)])
+def test_a_disk_that_fails_is_told_and_leaves_no_half_backup(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, expected: type[Exception]
+) -> None:
+    def failing(_: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", failing)
+        with pytest.raises(expected, match=r"mine\.zip"):
+            memory.backup(tmp_path / "mine.zip")
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+
+
+def test_what_a_killed_backup_left_goes_with_the_next_scheduled_one(tmp_path: Path) -> None:
+    with open_store(tmp_path / "store", FrozenClock()) as memory:
+        memory.set_backup_schedule(BackupSchedule(every_h=24, kept=2))
+        folder = memory.data_dir / "backups"
+        folder.mkdir(exist_ok=True)
+        for name in (".graymatter-store-1.zip.partial", ".graymatter-store-1.zip.sqlite", ".mine.partial"):
+            (folder / name).write_bytes(b"half")
+        made = memory.backup_if_due()
+        assert made is not None
+        assert sorted(path.name for path in folder.iterdir()) == sorted([".mine.partial", Path(made.path).name])

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import base64
+import errno
+import io
 import json
+import os
 import struct
 from pathlib import Path
 
 import pytest
 
-from gm_engine.errors import Cancelled, ImportRefused
+from gm_engine.errors import Cancelled, DiskFull, ImportRefused
 from gm_engine.importing import bolt
 from gm_engine.importing.bolt import BoltFile, open_bolt
 from gm_engine.progress import CancelToken
@@ -294,3 +297,55 @@ def test_copying_can_be_cancelled(tmp_path: Path) -> None:
 def test_the_checksum_is_fnv_1a_of_64_bits() -> None:
     assert bolt.fnv1a_64(b"") == 0xCBF29CE484222325
     assert bolt.fnv1a_64(b"foobar") == 0x85944171F73967E8
+
+
+def test_meta_pages_that_say_something_impossible_are_refused_with_what_they_say() -> None:
+    meta = meta_bytes(page_size=1000, root=3, high_water=4, txid=1)
+    page = (struct.pack("<QHHI", 0, 4, 0, 0) + meta).ljust(1024, b"\0")
+    assert "has an impossible page size, 1000" in refused(page * 2).message
+    data = BoltWriter().build(SMALL)
+    unmarked = patched(patched(data, 8, b"\0\0"), 1024 + 8, b"\0\0")
+    assert "the page at offset 0 is not marked as a meta page" in refused(unmarked).message
+
+
+def test_a_small_bucket_that_is_no_leaf_is_refused() -> None:
+    data = BoltWriter().build({b"small": {b"k": b"v"}})
+    flags = data.index(b"small") + len(b"small") + 16 + 8
+    assert struct.unpack_from("<H", data, flags) == (LEAF,)
+    assert "an inline bucket is not one leaf page" in refused(patched(data, flags, struct.pack("<H", BRANCH))).message
+
+
+def test_a_file_that_shrinks_while_it_is_copied_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "store.db"
+    path.write_bytes(BoltWriter().build(SMALL))
+    monkeypatch.setattr(bolt, "_COPY_BYTES", 1024)
+
+    def shrink(done: int, total: int | None, what: str) -> None:
+        os.truncate(path, 2048)
+
+    with (
+        pytest.raises(ImportRefused, match=r"store\.db became shorter"),
+        open_bolt(path, progress=shrink),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("number", "expected", "words"),
+    [
+        (errno.ENOSPC, DiskFull, "no room for a temporary copy"),
+        (errno.EIO, ImportRefused, "cannot be read: Input/output"),
+    ],
+)
+def test_a_disk_that_fails_while_a_file_is_copied_is_told_by_what_happened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, expected: type[Exception], words: str
+) -> None:
+    class Failing(io.BytesIO):
+        def write(self, *_: object) -> int:
+            raise OSError(number, os.strerror(number))
+
+    path = tmp_path / "store.db"
+    path.write_bytes(BoltWriter().build(SMALL))
+    monkeypatch.setattr("tempfile.TemporaryFile", Failing)
+    with pytest.raises(expected, match=words), open_bolt(path):
+        pass

@@ -20,7 +20,7 @@ from gm_engine.recall_protocol.adapter_expand import within_budget
 from gm_engine.recall_protocol.handler import RequestContext
 from gm_engine.recall_protocol.lexical_span import WordCounts, count_words, cut, query_words
 from gm_engine.recall_protocol.locators import RecordName, parse_local
-from gm_engine.recall_protocol.payloads import ExpandParams, SearchResult
+from gm_engine.recall_protocol.payloads import Detail, ExpandParams, SearchResult
 from tests.fakes.clock import FrozenClock
 from tests.fakes.embedder import ScriptedEmbedder
 
@@ -283,3 +283,66 @@ def test_a_cut_is_whole_characters_and_at_most_the_budget() -> None:
         assert found.truncated == (found.content != text)
     assert cut("one two three", 4, length=3) == "…two…"
     assert math.isclose(len(cut("word " * 100, length=50)), 50, abs_tol=1)
+
+
+def expanded(adapter: StoreAdapter, locator: str, detail: Detail = "full") -> str:
+    return adapter.expand(ExpandParams(locator, detail, 4000, FAR_NS), RequestContext()).content
+
+
+def locators(adapter: StoreAdapter, query: str, record_type: str) -> dict[str, str]:
+    found = search(adapter, query, record_types=(record_type,)).candidates
+    return {candidate.title: candidate.locator for candidate in found}
+
+
+def test_a_checkpoint_is_shown_with_the_others_of_its_agent(memory: Memory, clock: FrozenClock) -> None:
+    memory.checkpoints.save("desk", state={"task": "lease"})
+    memory.checkpoints.save("ops", state={"task": "wiki"})
+    adapter = adapter_on(memory, clock)
+    shown = next(iter(locators(adapter, "rollback", "checkpoint").values()))
+    assert "Other checkpoints" not in expanded(adapter, shown)
+    context = expanded(adapter, shown, "context")
+    assert "rollback drill" in context
+    assert context.count("Other checkpoints") == 1
+    adapter.close()
+
+
+def test_a_locator_that_names_another_agents_checkpoint_names_nothing(memory: Memory, clock: FrozenClock) -> None:
+    adapter = adapter_on(memory, clock)
+    (locator,) = locators(adapter, "rollback", "checkpoint").values()
+    with pytest.raises(ProtocolError) as refused:
+        expanded(adapter, locator.replace("desk", "ops"))
+    assert refused.value.name == "locator_expired"
+    adapter.close()
+
+
+def test_a_fact_that_was_retired_without_a_successor_names_none(memory: Memory, clock: FrozenClock) -> None:
+    adapter = adapter_on(memory, clock)
+    locator = locators(adapter, "contract", "fact")["The Okafor contract ends in June."]
+    (fact_id,) = memory.resolve("ops", "The Okafor contract ends in June.")
+    memory.retire("ops", [fact_id])
+    with pytest.raises(ProtocolError) as refused:
+        expanded(adapter, locator)
+    assert (refused.value.name, refused.value.data) == ("locator_expired", None)
+    adapter.close()
+
+
+def test_an_entity_that_a_narrowed_view_does_not_show_is_not_told_of(memory: Memory, clock: FrozenClock) -> None:
+    memory.graph.add("Secret Project", "project")
+    whole = adapter_on(memory, clock)
+    locator = locators(whole, "secret", "entity")["Secret Project"]
+    assert "Secret Project" in expanded(whole, locator)
+    whole.close()
+    narrowed = adapter_on(memory, clock, agents=["ops"])
+    with pytest.raises(ProtocolError) as refused:
+        expanded(narrowed, locator)
+    assert refused.value.name == "locator_expired"
+    narrowed.close()
+
+
+def test_checkpoints_asked_for_by_an_entity_are_said_to_be_left_out(memory: Memory, clock: FrozenClock) -> None:
+    adapter = adapter_on(memory, clock)
+    found = search(adapter, "rollback", entities=("Okafor",), record_types=("fact", "checkpoint"))
+    assert found.diagnostics is not None
+    assert found.diagnostics["record_types_left_out"] == ["checkpoint"]
+    assert texts(found) == {"Okafor calls about the rollback on Mondays.", "The Okafor contract ends in June."}
+    adapter.close()
