@@ -25,8 +25,9 @@ from gm_engine.hooks import tell
 from gm_engine.progress import CancelToken, Progress, no_progress
 from gm_engine.records import IndexProgress, VectorExam, VectorStatus
 from gm_engine.store.database import Ledger
+from gm_engine.store.known import KnownVectors
 from gm_engine.store.settings import load_settings
-from gm_engine.store.vectors import VectorCounts, find_model, indexed_count, vector_counts
+from gm_engine.store.vectors import VectorCounts, find_model
 from gm_engine.vectors.choice import FindEmbedder, ModelChoice
 from gm_engine.vectors.exam import examine_index, nothing_to_examine
 from gm_engine.vectors.feed import ChromaFeed
@@ -92,6 +93,7 @@ class Indexer:
         self._queue: EmbeddingQueue | None = None
         self._feed: ChromaFeed | None = None
         self._counted = _Counted(VectorCounts(0, 0), 0, 0.0)
+        self._known = KnownVectors()
         self.choice: ModelChoice | None = None
         self.planner: VectorPlanner | None = None
         self.queries: QueryVectors | None = None
@@ -214,7 +216,7 @@ class Indexer:
         name = self.planner.table.model
         with self._ledger.read() as connection:
             model = find_model(connection, name)
-            held = 0 if model is None else indexed_count(connection, model)
+            held = 0 if model is None else self._known.indexed(connection, model)
             answering = self.choice.current(connection)
         has_answers = counts.embedded > 0 or answering is not self.choice.wanted
         speed = self._queue.texts_per_s if counts.pending else 0.0
@@ -379,7 +381,7 @@ class Indexer:
     def _count(self) -> VectorCounts:
         done = 0 if self._queue is None else self._queue.embedded  # before: a text more is better than one less
         with self._ledger.read() as connection:
-            counts = vector_counts(connection, "" if self._embedder is None else self._embedder.model)
+            counts = self._known.counts(connection, "" if self._embedder is None else self._embedder.model)
         self._counted = _Counted(counts, done, monotonic())
         return counts
 

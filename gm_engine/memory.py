@@ -30,6 +30,7 @@ from gm_engine.records import (
     AgentSummary,
     Changes,
     Fact,
+    FactListing,
     FactQuery,
     ImportReport,
     IndexProgress,
@@ -61,6 +62,7 @@ from gm_engine.store.facts import (
     load_facts,
     targets,
 )
+from gm_engine.store.known import AgentCounts, follow_ids
 from gm_engine.store.lineage import lineage
 from gm_engine.store.overview import overview
 from gm_engine.store.settings import load_settings, save_settings
@@ -87,6 +89,7 @@ class Memory(Curation, Keeping):
         self._ledger = ledger
         self._origin = origin
         self._on_put = config.on_put
+        self._agents = AgentCounts()
         self._search = Search(ledger, config=config, embedder=embedder, origin=origin)
         self._process_id: str | None = None
         self._name_writer(origin)
@@ -463,6 +466,14 @@ class Memory(Curation, Keeping):
         with self._ledger.read() as connection:
             return listing.fact_ids(connection, query)
 
+    def follow_ids(self, query: FactQuery, known: FactListing | None = None) -> FactListing:
+        """`fact_ids` with the seq they are of; cheap from an earlier answer to the same query, after few changes.
+
+        What is ordered or filtered by counters or weights, which move without a journal entry, is read anew each time.
+        """
+        with self._ledger.read() as connection:
+            return follow_ids(connection, query, known)
+
     def facts(self, ids: Sequence[str]) -> list[Fact]:
         """Bodies in the order of `ids`; facts that are gone are left out."""
         with self._ledger.read() as connection:
@@ -487,7 +498,7 @@ class Memory(Curation, Keeping):
     def agents(self) -> tuple[AgentSummary, ...]:
         """Every namespace with its counts, by name."""
         with self._ledger.read() as connection:
-            return listing.agents(connection)
+            return self._agents.read(connection)
 
     def stats(self, agent_id: str) -> MemoryStats:
         """The seed's figures of one namespace."""
@@ -502,7 +513,7 @@ class Memory(Curation, Keeping):
     def status(self) -> StoreStatus:
         """The figures of the whole store."""
         with self._ledger.read() as connection:
-            agents = listing.agents(connection)
+            agents = self._agents.read(connection)
             counts = listing.record_counts(connection)
         return StoreStatus(
             data_dir=str(self.data_dir),
@@ -517,7 +528,7 @@ class Memory(Curation, Keeping):
         """What the store holds and how it is used, in figures; a handful of scans, however many facts there are."""
         vectors = self._search.vector_status()
         with self._ledger.read() as connection:
-            return overview(connection, vectors)
+            return overview(connection, self._agents.read(connection), vectors)
 
     # --- recall ----------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from gm_engine.store.database import BUSY_TIMEOUT_S, Ledger
 from gm_engine.store.entities import load_edge
 from gm_engine.store.graph_edits import change_edge
 from gm_engine.store.settings import load_settings
+from gm_engine.store.vectors import count_drop
 from gm_engine.terms import TERMS_RULES
 
 _BATCH = 1000
@@ -46,6 +47,7 @@ def repair_facts(ledger: Ledger, origin: Origin, progress: Progress) -> None:
             if "text" in states.get(fact_id, {})
         }
         if images:
+            count_drop(tx.connection)
             fact_rows.remove_facts(tx.connection, list(images))
             fact_rows.recreate_facts(tx, images, language=load_settings(tx.connection).language)
         for fact_id in (fact_id for fact_id in wrong if fact_id not in states):
@@ -119,7 +121,8 @@ def repair_receipts(ledger: Ledger, origin: Origin, progress: Progress) -> None:
 def repair_vectors(data_dir: Path, clock: Clock, origin: Origin, progress: Progress) -> None:
     """Drops vectors that are cut off, and gives every live text its vector."""
     with Ledger.open(data_dir, clock=clock) as ledger, ledger.bookkeep() as connection:
-        connection.exec_driver_sql(_DAMAGED_VECTORS)
+        if connection.exec_driver_sql(_DAMAGED_VECTORS).rowcount:
+            count_drop(connection)
     with Memory.open(data_dir, clock=clock, origin=origin, background=False) as memory:
         memory.wait_for_embeddings(progress=progress)
 

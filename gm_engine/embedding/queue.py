@@ -10,7 +10,8 @@ import numpy as np
 
 from gm_engine.embedding.embedder import Embedder, embed_checked, quantise
 from gm_engine.store.database import Ledger
-from gm_engine.store.vectors import PendingText, ensure_model, insert_vectors, pending_texts
+from gm_engine.store.journal import newest_seq
+from gm_engine.store.vectors import PendingText, ensure_model, insert_vectors, pending_texts, vector_state
 
 MAX_BATCH = 32
 _FIRST_BATCH = 4  # until the model's speed is known
@@ -27,7 +28,7 @@ class EmbeddingQueue:
         self._max_batch = max_batch
         self._waiting: list[PendingText] = []
         self._refused: set[bytes] = set()
-        self._nothing_at_seq = -1
+        self._nothing_at: tuple[int, int] | None = None  # journal seq and drops of vectors, when nothing was waiting
         self._text_s = 0.0  # seconds that a text took in the last batch
         self._texts_per_s = 0.0
         self.embedded = 0
@@ -45,7 +46,7 @@ class EmbeddingQueue:
 
     def look_again(self) -> None:
         """Texts may be pending although the journal has not moved: their vectors were dropped."""
-        self._nothing_at_seq = -1
+        self._nothing_at = None
 
     def embed_until(self, deadline: float) -> bool:
         """Embeds batches until `deadline` (of `monotonic`), at least one; whether more texts may be waiting.
@@ -76,14 +77,22 @@ class EmbeddingQueue:
         return sum(self._embed(ordered[start : start + step]) for start in range(0, len(ordered), step))
 
     def _fetch(self) -> bool:
-        """Looks for pending texts, but only when the journal has moved since there were none."""
-        seq = self._ledger.last_seq()
-        if seq == self._nothing_at_seq:
+        """Looks for pending texts, but only among the facts that changed since there were none."""
+        known = self._nothing_at
+        if known is not None and self._ledger.last_seq() == known[0]:
             return False
         with self._ledger.read() as connection:
-            texts = pending_texts(connection, self._embedder.model, limit=_FETCHED, skip=frozenset(self._refused))
+            now = newest_seq(connection), vector_state(connection).drops
+            after = known[0] if known is not None and known[1] == now[1] and known[0] <= now[0] else None
+            texts = pending_texts(
+                connection,
+                self._embedder.model,
+                limit=_FETCHED,
+                changed_after=after,
+                skip=frozenset(self._refused),
+            )
         if not texts:
-            self._nothing_at_seq = seq
+            self._nothing_at = now
         self._waiting = sorted(texts, key=_length)  # texts of similar length waste no padding
         return bool(texts)
 

@@ -112,6 +112,15 @@ class FactQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class FactListing:
+    """The ids of a query in their order, not to be changed, as of a journal seq."""
+
+    query: FactQuery
+    seq: int
+    ids: list[str]
+
+
+@dataclass(frozen=True, slots=True)
 class AgentSummary:
     """One namespace and what it holds; `live`, `retired` and `pinned` count content facts, `aliases` live aliases."""
 

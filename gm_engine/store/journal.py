@@ -93,9 +93,14 @@ def _entry(row: Any, changes: Sequence[Change]) -> JournalEntry:
     )
 
 
+def newest_seq(connection: Connection) -> int:
+    """The journal seq that the snapshot of `connection` ends with; 0 in an empty store."""
+    return int(connection.exec_driver_sql("SELECT coalesce(max(seq), 0) FROM journal").scalar_one())
+
+
 def changes_since(connection: Connection, seq: int) -> Changes:
     """What changed after `seq`: a fact that moved names both of its namespaces."""
-    newest = int(connection.exec_driver_sql("SELECT coalesce(max(seq), 0) FROM journal").scalar_one())
+    newest = newest_seq(connection)
     if newest <= seq:
         return Changes(newest)
     rows = connection.exec_driver_sql(

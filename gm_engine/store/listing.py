@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
@@ -52,6 +54,24 @@ def fact_ids(
         sql += " LIMIT ?"
         values.append(limit)
     return [row[0] for row in connection.exec_driver_sql(sql, tuple(values))]
+
+
+def passing(connection: Connection, query: FactQuery, ids: Sequence[str]) -> list[str]:
+    """Which of these facts the query lists, in no order."""
+    where, values = _where(query)
+    where.append("f.id IN (SELECT value FROM json_each(?))")
+    sql = f"SELECT f.id FROM facts f {_clause(where)}"
+    return [row[0] for row in connection.exec_driver_sql(sql, (*values, json.dumps(list(ids))))]
+
+
+def place_of(connection: Connection, query: FactQuery, ids: Sequence[str], fact_id: str) -> int:
+    """Where a fact belongs among the ids of a query, which are in order: halved until one place is left."""
+    key, direction = _SORT_KEYS[query.sort], ">" if query.descending else "<"
+    found = connection.exec_driver_sql(f"SELECT {key}, f.id FROM facts f WHERE f.id = ?", (fact_id,)).one()
+    stands_before = f"SELECT ({key}, f.id) {direction} (?, ?) FROM facts f WHERE f.id = ?"
+    return bisect_left(
+        ids, True, key=lambda other: not connection.exec_driver_sql(stands_before, (*found, other)).scalar_one()
+    )
 
 
 def _clause(where: Sequence[str]) -> str:
@@ -107,19 +127,27 @@ def _contains(text: str, values: list[Any]) -> str:
 
 def agents(connection: Connection) -> tuple[AgentSummary, ...]:
     """Every namespace that holds a fact or a checkpoint, by name."""
+    return summaries(connection, agent_counts(connection))
+
+
+def agent_counts(connection: Connection) -> dict[str, tuple[int, ...]]:
+    """Of every namespace with facts: live, retired, pinned, live aliases, and all its facts."""
     rows = connection.exec_driver_sql(
         """
         SELECT agent_id, sum(live AND content), sum(NOT live AND content), sum(pinned AND live AND content),
-               sum(live AND NOT content)
+               sum(live AND NOT content), count(*)
         FROM (SELECT agent_id, length(superseded_by) = 0 AS live, kind <> 'alias' AS content, pinned FROM facts)
         GROUP BY agent_id
-        UNION ALL
-        SELECT DISTINCT agent_id, 0, 0, 0, 0 FROM checkpoints
-        WHERE deleted = 0 AND agent_id NOT IN (SELECT agent_id FROM facts)
-        ORDER BY agent_id
         """
     )
-    return tuple(AgentSummary(*row) for row in rows)
+    return {row[0]: tuple(row[1:]) for row in rows}
+
+
+def summaries(connection: Connection, counts: Mapping[str, Sequence[int]]) -> tuple[AgentSummary, ...]:
+    """The namespaces with facts, and those with nothing but a checkpoint, by name."""
+    rows = connection.exec_driver_sql("SELECT DISTINCT agent_id FROM checkpoints WHERE deleted = 0")
+    bare = {row[0]: (0, 0, 0, 0) for row in rows if row[0] not in counts}
+    return tuple(AgentSummary(name, *each[:4]) for name, each in sorted({**bare, **counts}.items()))
 
 
 def stats(connection: Connection, agent_id: str) -> MemoryStats:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from gm_engine.records import (
     WEIGHT_BUCKETS,
+    AgentSummary,
     Channel,
     ConfidenceCounts,
     DayCount,
@@ -44,9 +45,8 @@ _OTHERS = """
 """
 
 
-def overview(connection: Connection, vectors: VectorStatus) -> Overview:
-    """Every figure of one moment; `vectors` is known elsewhere."""
-    agents = listing.agents(connection)
+def overview(connection: Connection, agents: tuple[AgentSummary, ...], vectors: VectorStatus) -> Overview:
+    """Every figure of one moment; namespaces and `vectors` are known elsewhere."""
     live, pinned, unused, verified, inferred, *below = connection.exec_driver_sql(_LIVE).one()
     to_review, entries, blocked, waiting = connection.exec_driver_sql(_OTHERS).one()
     by_day: Counter[str] = Counter()

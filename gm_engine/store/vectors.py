@@ -164,7 +164,7 @@ def drop_vectors(connection: Connection, keys: Sequence[bytes]) -> int:
     for key in keys:
         dropped += connection.exec_driver_sql("DELETE FROM vectors WHERE text_key = ?", (key,)).rowcount
     if dropped:
-        connection.exec_driver_sql(_COUNT_DROP)
+        count_drop(connection)
         connection.exec_driver_sql("UPDATE vector_index SET applied_vec_seq = 0, library = 'vectors dropped'")
     return dropped
 
@@ -174,8 +174,13 @@ def drop_model(connection: Connection, model: Model) -> int:
     connection.exec_driver_sql("DELETE FROM vector_index WHERE model_id = ?", (model.id,))
     dropped = connection.exec_driver_sql("DELETE FROM vectors WHERE model_id = ?", (model.id,)).rowcount
     connection.exec_driver_sql("DELETE FROM models WHERE id = ?", (model.id,))
-    connection.exec_driver_sql(_COUNT_DROP)
+    count_drop(connection)
     return dropped
+
+
+def count_drop(connection: Connection) -> None:
+    """Tells every process that what it knows of vectors and facts may be wrong, and is to be read again."""
+    connection.exec_driver_sql(_COUNT_DROP)
 
 
 def vector_state(connection: Connection) -> VectorState:
@@ -202,6 +207,30 @@ def vectors_page(connection: Connection, model: Model, *, after: int, through: i
     return _vector_rows(rows, model) if rows else None
 
 
+def keys_between(connection: Connection, model_id: int, after: int, through: int, *, limit: int) -> list[bytes]:
+    """The texts that got a vector of the model after one `vec_seq` and up to another, at most so many."""
+    sql = "SELECT text_key FROM vectors WHERE +model_id = ? AND vec_seq > ? AND vec_seq <= ? LIMIT ?"
+    return [bytes(row[0]) for row in connection.exec_driver_sql(sql, (model_id, after, through, limit))]
+
+
+def vectors_of(connection: Connection, model_id: int, keys: Sequence[bytes]) -> dict[bytes, int]:
+    """The `vec_seq` of those of these texts that have a vector of the model."""
+    sql = f"SELECT text_key, vec_seq FROM vectors WHERE model_id = ? AND text_key IN ({_marks(keys)})"
+    return {bytes(row[0]): int(row[1]) for row in connection.exec_driver_sql(sql, (model_id, *keys))}
+
+
+def live_facts_of(connection: Connection, keys: Sequence[bytes]) -> list[tuple[str, bytes]]:
+    """The live content facts with these texts, as (id, text key)."""
+    rows = connection.exec_driver_sql(
+        f"SELECT f.id, f.text_key FROM facts f WHERE f.text_key IN ({_marks(keys)}) AND {_LIVE}", tuple(keys)
+    )
+    return [(row[0], bytes(row[1])) for row in rows]
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
 def count_through(connection: Connection, model: Model, vec_seq: int) -> int:
     """How many vectors of the model there are up to `vec_seq`."""
     sql = "SELECT count(*) FROM vectors WHERE model_id = ? AND vec_seq <= ?"
@@ -214,15 +243,22 @@ def pending_texts(
     *,
     limit: int,
     agent_id: str | None = None,
+    changed_after: int | None = None,
     skip: Collection[bytes] = (),
 ) -> tuple[PendingText, ...]:
-    """At most `limit` distinct texts of live facts without a vector, oldest row first, without the keys in `skip`."""
+    """At most `limit` distinct texts of live facts without a vector, oldest row first, without the keys in `skip`.
+
+    `changed_after` looks only at facts that changed after that journal seq.
+    """
     model = find_model(connection, model_name)
     sql = f"SELECT f.text_key, f.text FROM facts f WHERE {_LIVE} AND NOT {_HAS_VECTOR}"
     parameters: list[object] = [-1 if model is None else model.id]
     if agent_id is not None:
         sql += " AND f.agent_id = ?"
         parameters.append(agent_id)
+    if changed_after is not None:
+        sql += " AND f.id IN (SELECT target FROM changes WHERE +kind = 'fact' AND seq > ?)"
+        parameters.append(changed_after)
     found: dict[bytes, PendingText] = {}
     chars = 0
     result = connection.exec_driver_sql(f"{sql} ORDER BY f.no", tuple(parameters))
@@ -259,13 +295,6 @@ def set_index_pointer(connection: Connection, model: Model, pointer: IndexPointe
     """Remembers where the model's index stands; call it only after the index has the vectors."""
     values = (model.id, pointer.generation, pointer.applied_vec_seq, pointer.ef_search, pointer.library)
     connection.exec_driver_sql(_SET_POINTER, values)
-
-
-def indexed_count(connection: Connection, model: Model) -> int:
-    """How many vectors the model's index holds, by what the ledger knows."""
-    pointer = index_pointer(connection, model)
-    applied = 0 if pointer is None else pointer.applied_vec_seq
-    return count_through(connection, model, applied) if applied else 0
 
 
 def _vector_rows(rows: Sequence[Row[tuple[int, bytes, bytes]]], model: Model) -> VectorRows:

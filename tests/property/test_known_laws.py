@@ -1,0 +1,145 @@
+"""What a process remembers of the store is what a full look says, whatever was done by whom in between."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gm_engine import Confidence, FactQuery, Memory, NotFound
+from gm_engine.records import FactListing, SortColumn
+from gm_engine.store import listing
+from gm_engine.store.database import Ledger
+from gm_engine.store.vectors import VectorCounts, count_through, drop_vectors, find_model, index_pointer, vector_counts
+from tests.fakes.clock import FrozenClock
+from tests.fakes.embedder import ScriptedEmbedder
+from tests.property.test_journal_laws import AGENTS, LAW, TEXTS, VERBS, Step, do
+
+SORTS: tuple[SortColumn, ...] = ("created", "text", "agent", "confidence", "pinned", "weight", "uses", "origin")
+QUERIES = (
+    *(FactQuery(status="all", sort=sort, descending=sort != "text") for sort in SORTS),
+    FactQuery(agent_id=AGENTS[0]),
+    FactQuery(status="retired", descending=False),
+    FactQuery(kind="content", text="gate", pinned=False),
+    FactQuery(confidence=frozenset({Confidence.VERIFIED})),
+    FactQuery(unused=True),
+    FactQuery(without_vector=True),
+)
+STEPS = st.lists(
+    st.tuples(
+        st.integers(0, 1),
+        st.sampled_from((*VERBS, "embed", "purge", "drop", "recall", "checkpoint", "look")),
+        st.integers(0, 30),
+        st.integers(0, 30),
+    ),
+    max_size=25,
+)
+
+
+def embedder() -> ScriptedEmbedder:
+    return ScriptedEmbedder(dims=8)
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("known") / "store"
+    with Memory.open(path, clock=FrozenClock(), background=False, embedder=embedder()) as memory:
+        memory.remember(AGENTS[0], "a first text")
+    return path
+
+
+def act(memory: Memory, ledger: Ledger, step: Step) -> None:
+    _, verb, a, b = step
+    agent, text = AGENTS[a % 2], TEXTS[b % len(TEXTS)]
+    match verb:
+        case "embed":
+            memory.index_step(0.0 if a % 2 else 0.2)
+        case "purge":
+            with suppress(NotFound):
+                memory.purge(text)
+        case "drop":
+            with ledger.bookkeep() as connection:
+                keys = connection.exec_driver_sql("SELECT text_key FROM vectors ORDER BY 1 LIMIT 1").scalars().all()
+                drop_vectors(connection, keys)
+        case "recall":
+            memory.recall(agent, text)
+        case "checkpoint":
+            memory.checkpoints.save(agent, state={"at": b})
+        case "look":
+            memory.vector_status()
+        case _:
+            do(memory, verb, a, b)
+
+
+class Seen:
+    """One process that looks now and then, beside a ledger that is always read whole."""
+
+    def __init__(self, memory: Memory, ledger: Ledger) -> None:
+        self._memory, self._ledger = memory, ledger
+        self._listings: dict[FactQuery, FactListing] = {}
+
+    def must_agree(self) -> None:
+        memory = self._memory
+        with self._ledger.read() as connection:
+            agents = listing.agents(connection)
+            counts = vector_counts(connection, "scripted")
+            ids = {query: listing.fact_ids(connection, query) for query in QUERIES}
+            model = find_model(connection, "scripted")
+            pointer = None if model is None else index_pointer(connection, model)
+            held = count_through(connection, model, pointer.applied_vec_seq) if model and pointer else 0
+        assert memory.agents() == agents
+        status = memory.vector_status()
+        assert (VectorCounts(status.embedded, status.pending), status.chroma) == (counts, held)
+        for query, expected in ids.items():
+            self._listings[query] = memory.follow_ids(query, self._listings.get(query))
+            assert self._listings[query].ids == expected, query
+
+
+@contextmanager
+def processes(template: Path) -> Iterator[tuple[Memory, Memory, Ledger]]:
+    clock = FrozenClock()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "store"
+        shutil.copytree(template, path)
+        with (
+            Memory.open(path, clock=clock, background=False, embedder=embedder()) as one,
+            Memory.open(path, clock=clock, background=False, embedder=embedder()) as two,
+            Ledger.open(path, clock=clock) as ledger,
+        ):
+            yield one, two, ledger
+
+
+@LAW
+@given(steps=STEPS)
+def test_what_is_known_is_what_a_full_look_says(template: Path, steps: list[Step]) -> None:
+    with processes(template) as (one, two, ledger):
+        seen = [Seen(one, ledger), Seen(two, ledger)]
+        for step in steps:
+            if step[1] == "look":
+                seen[step[0]].must_agree()
+            else:
+                act((one, two)[step[0]], ledger, step)
+        for each in seen:
+            each.must_agree()
+
+
+@LAW
+@given(steps=STEPS)
+def test_a_queue_that_looks_only_at_what_changed_leaves_no_text_without_a_vector(
+    template: Path, steps: list[Step]
+) -> None:
+    with processes(template) as (one, two, ledger):
+        for step in steps:
+            act((one, two)[step[0]], ledger, step)
+        two.pin(AGENTS[0], [two.remember(AGENTS[0], "so that the journal moves").id])
+        for memory in (one, two):  # one of them owns the index
+            while memory.index_step(0.2):
+                pass
+        with ledger.read() as connection:
+            assert vector_counts(connection, "scripted").pending == 0
