@@ -79,5 +79,6 @@ _SENTENCES = {
     "recall_closed": "The source's program ended before it answered.",
     "recall_schema": "The source broke the protocol. {message}",
     "publish_refused": "Nothing was published. {message}",
+    "child_ended": "The work ended early: its process was stopped, by a person or for want of memory. Try again.",
     "bug": "Something went wrong inside GrayMatter. No committed work is lost; the report has the details.",
 }

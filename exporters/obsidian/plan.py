@@ -75,7 +75,9 @@ def make_plan(
     With `remove_orphans` retired facts keep no note. Raises `PublishRefused` or `Cancelled`.
     """
     manifest = load_manifest(folder.read(MANIFEST))
+    cancel.check()
     stamps = load_files(folder.read(FILES))
+    cancel.check()
     scan = folder.scan()
     found = find_notes(folder, scan, manifest, stamps, cancel=cancel)
     store = state_of(memory)

@@ -63,7 +63,9 @@ def read_edits(
     if not manifest.notes:
         return VaultEdits(str(vault), folder)
     _refuse_while_publishing(place, written)
+    token.check()
     stamps = load_files(place.read(FILES))
+    token.check()
     scan = place.scan()
     progress(0, None, "Looking for edits")
     found = find_notes(place, scan, manifest, stamps, cancel=token)

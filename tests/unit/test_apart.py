@@ -136,6 +136,17 @@ def test_work_that_was_cancelled_before_it_began_starts_no_process(
     assert started == []
 
 
+def test_reading_what_was_published_stops_between_its_files(memory: Memory, tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    publish(memory, tmp_path / "vault")
+    token = CancelToken()
+    token.cancel()
+    heard: list[str] = []
+    with pytest.raises(Cancelled):
+        ReadingEdits(tmp_path / "vault", "Memory").run(memory, lambda *told: heard.append(told[2]), token)
+    assert heard == [], "not even the folder was looked at"
+
+
 @NOT_HERE
 def test_a_process_ends_when_whoever_asked_is_gone(memory: Memory, tmp_path: Path) -> None:
     code = (
