@@ -55,7 +55,7 @@ class ActionTable(QObject):
 
     def keys(self, action_id: str) -> str:
         """The shortcut as this platform writes it; empty when there is none."""
-        return self._actions[action_id].shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        return _shown(self._specs[action_id].shortcut)
 
     def with_keys(self) -> tuple[tuple[str, str], ...]:
         """Title and keys of every action that has keys, by place."""
@@ -96,10 +96,19 @@ class ActionTable(QObject):
             action.setCheckable(True)
             action.setChecked(spec.checked())
         if spec.shortcut:
-            action.setShortcut(QKeySequence(spec.shortcut))
-            shown = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-            action.setToolTip(f"{spec.title} ({shown})")
+            both = dict.fromkeys((_as_enter(spec.shortcut), spec.shortcut))
+            action.setShortcuts([QKeySequence(each) for each in both])
+            action.setToolTip(f"{spec.title} ({_shown(spec.shortcut)})")
         if spec.icon:
             self._theme.bind_icon(action, spec.icon)
         action.triggered.connect(lambda: self.run(spec.id))
         return action
+
+
+def _as_enter(shortcut: str) -> str:
+    """The key that starts a line is Enter to a person; Qt calls it Return, and means the keypad by Enter."""
+    return shortcut.replace("Return", "Enter")
+
+
+def _shown(shortcut: str) -> str:
+    return QKeySequence(_as_enter(shortcut)).toString(QKeySequence.SequenceFormat.NativeText)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 
-from gm_desktop.i18n import digits, tr, tr_count
+from gm_desktop.i18n import decimal, digits, tr, tr_count
 
 _NS = 1_000_000_000
 _FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
@@ -54,9 +54,9 @@ def size(size_bytes: int) -> str:
     value = size_bytes / 1000
     for unit in ("kB", "MB", "GB"):
         if value < 1000:
-            return f"{value:.0f} {unit}" if value >= 100 else f"{value:.1f} {unit}"
+            return f"{value:.0f} {unit}" if value >= 100 else decimal(f"{value:.1f} {unit}")
         value /= 1000
-    return f"{value:.1f} TB"
+    return decimal(f"{value:.1f} TB")
 
 
 def duration(seconds: float) -> str:
@@ -100,6 +100,6 @@ _AGES = (
     (60, 1, "now"),
     (3_600, 60, "{n} min"),
     (86_400, 3_600, "{n} h"),
-    (5_184_000, 86_400, "{n} d"),
+    (5_259_600, 86_400, "{n} d"),
     (63_115_200, 2_629_800, "{n} mo"),
 )

@@ -223,7 +223,7 @@ def test_the_shortcuts_are_listed_from_the_action_table(open_app: App) -> None:
     open_app.actions.run("shortcuts.show")
     dialog = _dialog(open_app, ShortcutsDialog)
     shown = {label.text() for label in dialog.findChildren(QLabel)}
-    assert {"Command palette", "Ctrl+K", "Undo", "Ctrl+Z", "Publish", "Ctrl+Return"} <= shown
+    assert {"Command palette", "Ctrl+K", "Undo", "Ctrl+Z", "Publish", "Ctrl+Enter"} <= shown
     dialog.accept()
 
 

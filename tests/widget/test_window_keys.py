@@ -10,7 +10,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
+from gm_desktop.action_table import ActionTable
+from gm_desktop.actions import ActionSpec
 from gm_desktop.app import App
+from gm_desktop.theme import Theme
 from gm_desktop.views.activity import ActivityPage
 from gm_engine import FactQuery
 from tests.widget.conftest import open_scripted
@@ -87,3 +90,20 @@ def test_the_title_names_the_page_and_the_store(curated_app: App) -> None:
         assert curated_app.window.windowTitle() == f"{title} – store – GrayMatter"
     curated_app.flow.close()
     assert curated_app.window.windowTitle() == "GrayMatter"
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter])
+def test_both_enter_keys_do_what_is_announced_as_enter(theme: Theme, qtbot: QtBot, key: Qt.Key) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    ran: list[str] = []
+    table = ActionTable(theme)
+    dim = ActionSpec("lamp.dim", "Dim", "", "Ctrl+Return", run=lambda: ran.append("dim"))
+    table.add(window, [dim], everywhere=True)
+    with qtbot.waitActive(window):
+        window.show()
+        window.activateWindow()
+    QTest.keyClick(window, key, Qt.KeyboardModifier.ControlModifier)
+    assert ran == ["dim"]
+    assert table.keys("lamp.dim") == "Ctrl+Enter"
+    assert table.action("lamp.dim").toolTip() == "Dim (Ctrl+Enter)"
