@@ -27,7 +27,7 @@ from gm_desktop.widgets.agent_view import AgentView
 from gm_desktop.widgets.basics import EmptyState, PageHeader, push_button, rule, text_label
 from gm_desktop.widgets.fact_delegate import CELL_PADDING
 
-AGENTS_WIDTH = 188
+AGENTS_WIDTH, MOST_AGENTS_WIDTH = 188, 260
 
 
 class MemoryPage(Page):
@@ -61,7 +61,8 @@ class MemoryPage(Page):
 
     def _lay_out(self) -> None:
         side = QWidget()
-        side.setFixedWidth(AGENTS_WIDTH)
+        side.setMinimumWidth(AGENTS_WIDTH)
+        side.setMaximumWidth(MOST_AGENTS_WIDTH)
         column = QVBoxLayout(side)
         column.setContentsMargins(10, 20, 10, 10)
         column.setSpacing(8)
@@ -84,9 +85,9 @@ class MemoryPage(Page):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addWidget(side)
+        layout.addWidget(side, 1)
         layout.addWidget(rule(vertical=True))
-        layout.addLayout(middle, 1)
+        layout.addLayout(middle, 5)
         self.setProperty("kind", "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
@@ -34,7 +35,7 @@ from gm_desktop.widgets.line_view import LineView
 from gm_desktop.widgets.pills import Pill
 
 _AGENT_WIDTH = 200
-_FIELD_WIDTH = 260
+_FIELD_WIDTH = 190
 
 
 class PastPage(Page):
@@ -71,7 +72,10 @@ class PastPage(Page):
         self.text.setClearButtonEnabled(True)
         self.text.setMaxLength(500)
         self.text.setMinimumWidth(_FIELD_WIDTH)
-        self.chips = PastChips(model)
+        glyph = QAction(self.text)
+        self._theme.bind_icon(glyph, "search")
+        self.text.addAction(glyph, QLineEdit.ActionPosition.LeadingPosition)
+        self.chips = PastChips(model, self.text)
         self.table = PastTable(model, self._theme)
         self.clear = push_button(tr("Clear filters"), "", lambda: model.set_filter(PastFilter()))
         self.retry = push_button(tr("Try again"), "", model.reload)
@@ -100,10 +104,7 @@ class PastPage(Page):
         self.tabs.setDocumentMode(True)
         self.tabs.tabBar().setContentsMargins(MARGIN, 0, 0, 0)
         keep_keys(self.tabs.tabBar())
-        self.tabs.addTab(
-            _column(row(self.text, 1, margins=(0, 12, MARGIN, 8)), self.chips, self._facts),
-            tr("Facts"),
-        )
+        self.tabs.addTab(_column(self.chips, self._facts), tr("Facts"))
         asked = row(self.question, margins=(0, 12, MARGIN, 4))
         told = row(self.said, margins=(0, 4, MARGIN, 4))
         self.tabs.addTab(_column(asked, told, self._hits), tr("Recall"))
@@ -270,7 +271,6 @@ class PastPage(Page):
             at = self._viewmodel.agents.row_of(wanted.agent_id)
             if at is not None:
                 self.agent.setCurrentIndex(at)
-        self.text.setVisible(self._is_open())
         self.chips.setVisible(self._is_open())
 
     def _show_answer(self) -> None:

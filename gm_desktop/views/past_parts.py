@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QDateTimeEdit,
     QDialog,
     QHeaderView,
+    QLineEdit,
     QScrollArea,
     QStackedWidget,
     QTableView,
@@ -100,13 +101,14 @@ class PastTable(QTableView):
 
 
 class PastChips(QWidget):
-    """Which facts are listed: those there were, and what became different since, counted."""
+    """Which facts are listed: those there were, and what became different since, counted. `find` stands before them."""
 
-    def __init__(self, viewmodel: PastViewModel) -> None:
+    def __init__(self, viewmodel: PastViewModel, find: QLineEdit) -> None:
         super().__init__()
         self._viewmodel = viewmodel
         self.chips = {each: push_button(shown_title(each), "chip") for each in LISTS}
-        layout = FlowLayout(self, margins=(0, 0, MARGIN, 12), gap=SPACE)
+        layout = FlowLayout(self, margins=(0, 12, MARGIN, 12), gap=SPACE)
+        layout.addWidget(find)
         for shown, chip in self.chips.items():
             layout.addWidget(chip)
             chip.clicked.connect(

@@ -461,3 +461,14 @@ def test_filters_and_selection_come_back_with_the_next_start(desk: Desk) -> None
     assert desk.model.filter.agent_id == "sales"
     assert desk.texts() == ["Ms Ito prefers mail"]
     assert desk.details().text == "Ms Ito prefers mail"
+
+
+def test_the_names_of_agents_get_more_room_in_a_wide_window(desk: Desk) -> None:
+    widths = []
+    for width in (760, 1200, 1700, 3000):
+        desk.page.resize(width, 700)
+        desk.qtbot.waitUntil(lambda width=width: desk.page.width() == width)
+        widths.append(desk.page.agents.width())
+    assert widths[0] <= widths[1] < widths[2] == widths[3]
+    desk.page.resize(760, 700)
+    assert desk.page.agents.width() == widths[0]

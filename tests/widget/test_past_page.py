@@ -383,3 +383,13 @@ def test_a_program_that_was_left_in_the_past_starts_in_the_present(open_app: App
     open_app.host.open_store(tmp_path / "store")
     qtbot.waitUntil(lambda: open_app.host.is_open)
     assert open_app.window.page_id == "memory"
+
+
+def test_the_field_to_find_facts_stands_in_one_row_with_the_chips_as_on_the_memory_page(desk: Desk) -> None:
+    desk.page.resize(1200, 700)
+    desk.page.show()
+    assert not desk.page.text.isVisible()
+    desk.open(lambda: desk.model.open_quick("changes"))
+    chip = desk.page.chips.chips["then"]
+    desk.qtbot.waitUntil(lambda: chip.isVisible() and desk.page.text.geometry().right() < chip.x())
+    assert abs(desk.page.text.geometry().center().y() - chip.geometry().center().y()) <= 1
