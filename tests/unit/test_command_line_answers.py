@@ -227,3 +227,17 @@ def test_serving_on_standard_output_has_no_token_to_leave_out(store: Path) -> No
     answer = run("mcp", "serve", "--no-token", "--json", "--data-dir", store)
     assert refused(answer) == (2, "--no-token belongs to --http.")
     assert json.loads(answer.err)["error"]["code"] == "invalid_input"
+
+
+def test_a_batch_of_which_nothing_can_be_asked_is_an_error(store: Path) -> None:
+    answer = run("recall", "ops", "--query", "\udcff", "--query", "\udcfe", "--preview", "--json", "--data-dir", store)
+    assert (answer.code, answer.out, answer.error["code"]) == (2, "", "invalid_input")
+
+
+def test_a_backup_that_cannot_be_read_stands_in_the_list_with_its_problem(store: Path) -> None:
+    with Memory.open(store, background=False) as memory:
+        broken = Path(memory.backup().path)
+    broken.write_bytes(b"no archive")
+    said = run("backup", "--list", "--data-dir", store).out
+    assert said.startswith(str(broken))
+    assert "is no backup that can be read" in said

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gm_engine import Memory
-from gm_engine.errors import ImportRefused, NotFound
+from gm_engine.errors import ImportRefused, InvalidInput, NotFound
 from gm_engine.records import FactQuery, ImportReport
 from tests.fakes.clock import FrozenClock
 from tests.fakes.embedder import ScriptedEmbedder
@@ -197,4 +197,96 @@ def test_a_dump_that_somebody_edited_is_refused_whole(
     path.write_text(text)
     with pytest.raises(ImportRefused, match=why):
         memory.import_store(path)
+    assert memory.list_facts(FactQuery()) == ()
+
+
+# Records beside the usual ---------------------------------------------------------------------------------------------
+
+
+def test_a_name_that_no_graph_can_carry_leaves_its_entity_and_its_links_out(memory: Memory, tmp_path: Path) -> None:
+    lines = [
+        {"type": "entity", "name": "Ana", "entityType": "person", "observations": []},
+        {"type": "entity", "name": "Ana", "entityType": "person", "observations": []},
+        {"type": "entity", "name": "x" * 1001, "entityType": "person", "observations": []},
+        {"type": "relation", "from": "Ana", "to": "B\0", "relationType": "knows"},
+    ]
+    content = "\n\n".join(json.dumps(line) for line in lines)
+    _, left = imported(memory, tmp_path / "memory.jsonl", content, format="mcp-memory")
+    assert [entity.label for entity in memory.graph.entities()] == ["Ana"]
+    assert memory.graph.edges() == ()
+    assert list(left.values()) == ["a name is blank, holds a NUL character or more than 1,000 characters"] * 2
+
+
+def test_records_that_are_no_objects_are_left_by_their_place(memory: Memory, tmp_path: Path) -> None:
+    service = {"memories": [7, {"content": "The gate opens at nine."}], "version": 1}
+    texts, left = imported(memory, tmp_path / "service.json", json.dumps(service), format="mcp-memory-service")
+    assert (texts, left["memory 1"]) == (["The gate opens at nine."], "the record is not a JSON object")
+    mem0 = {"results": [], "relations": [7, {"source": "Ana", "relationship": "knows", "target": "Bo"}]}
+    _, left = imported(memory, tmp_path / "mem0.json", json.dumps(mem0), format="mem0")
+    assert left == {"relations": "source, target or relationship is missing"}
+    assert len(memory.graph.edges()) == 1
+    export = {"account": 7, "memory": "Bo likes tea.", "conversations_memory": 7}
+    texts, left = imported(memory, tmp_path / "memories.json", json.dumps(export), format="memory-list")
+    assert "it is neither a text nor an object" in left.values()
+
+
+def test_an_object_whose_member_has_no_name_is_refused_with_its_place(memory: Memory, tmp_path: Path) -> None:
+    for content in ('{7: "x"}', '{"memories" "x"}'):
+        with pytest.raises(ImportRefused, match="no name at character"):
+            imported(memory, tmp_path / "service.json", content, format="mcp-memory-service")
+
+
+def test_a_line_without_end_is_one_record_that_is_left_out(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gm_engine.importing.text_files.MAX_LINE_BYTES", 1 << 20)
+    endless = json.dumps({"text": "x" * (5 << 19)})
+    content = f'{{"text": "The gate opens at nine."}}\n{endless}\n\n{{"text": "The quay is closed."}}\n'
+    texts, left = imported(memory, tmp_path / "facts.jsonl", content, agent_id="ops")
+    assert texts == ["The gate opens at nine.", "The quay is closed."]
+    assert left == {"line 2": "longer than 1 MiB"}
+
+
+def test_a_file_of_instructions_without_end_is_refused_by_its_size(memory: Memory, tmp_path: Path) -> None:
+    with (tmp_path / "CLAUDE.md").open("wb") as file:
+        file.truncate(65 << 20)
+    with pytest.raises(ImportRefused, match=r"CLAUDE\.md is larger than \d+ MiB"):
+        memory.import_store(tmp_path / "CLAUDE.md")
+
+
+def test_of_very_many_agents_the_first_are_named(memory: Memory, tmp_path: Path) -> None:
+    rows = "".join(f"The gate {n} opens.,agent {n:02}\n" for n in range(25))
+    (tmp_path / "facts.csv").write_text(f"text,agent\n{rows}")
+    report = memory.import_store(tmp_path / "facts.csv")
+    assert report.imported.facts == 25
+    assert report.agents == tuple(f"agent {n:02}" for n in range(20))
+
+
+def test_columns_are_not_mapped_for_a_store_of_our_own(memory: Memory, tmp_path: Path) -> None:
+    (tmp_path / "memories.json").write_text("[]")
+    with pytest.raises(InvalidInput, match="no columns"):
+        memory.import_store(tmp_path / "memories.json", format="graymatter", columns={"text": "body"})
+
+
+def test_a_dump_is_previewed_and_comes_whole_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gm_engine.store.dump._BATCH", 2)
+    path = tmp_path / "store.json"
+    with Memory.open(tmp_path / "source", clock=FrozenClock(), background=False) as source:
+        for number in range(5):
+            source.remember("ops", f"The gate {number} opens.")
+        path.write_text("".join(source.dump()))
+    with Memory.open(tmp_path / "copy", clock=FrozenClock(), background=False) as copy:
+        assert copy.import_preview(path).found.facts == 5
+        assert copy.list_facts(FactQuery()) == ()
+        copy.import_store(path)
+        assert len(copy.list_facts(FactQuery())) == 5
+
+
+def test_a_dump_of_another_shape_or_another_version_is_refused(memory: Memory, tmp_path: Path) -> None:
+    document = json.loads("".join(dumped(tmp_path)))
+    path = tmp_path / "store.json"
+    for change, words in (({"tables": None}, "damaged"), ({"schema": 1}, "another version")):
+        path.write_text(json.dumps({**document, **change}))
+        with pytest.raises(ImportRefused, match=words):
+            memory.import_store(path)
     assert memory.list_facts(FactQuery()) == ()

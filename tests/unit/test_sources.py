@@ -368,3 +368,22 @@ def test_a_location_is_relative_to_the_file_that_declares_it(tmp_path: Path) -> 
     assert resolved_location("", tmp_path) == ""
     assert default_sources_file({"GRAYMATTER_SOURCES": str(tmp_path / "x.toml")}).path == tmp_path / "x.toml"
     assert default_sources_file({}).path.name == "sources.toml"
+
+
+def test_without_a_memory_nothing_can_be_kept(tmp_path: Path) -> None:
+    with Sources(SourcesFile(tmp_path / "sources.toml"), tmp_path / "state", patience=IMPATIENT) as alone:
+        other(alone, "notes")
+        with pytest.raises(InvalidInput, match="no memory"):
+            alone.keep("notes:note/n1", "ops", origin=Origin("desktop"))
+
+
+def test_what_is_too_long_to_be_one_fact_is_kept_in_ones_own_words_only(
+    sources: Sources, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other(sources, "notes")
+    expand = Sources.expand
+    monkeypatch.setattr(Sources, "expand", lambda self, locator: replace(expand(self, locator), truncated=True))
+    with pytest.raises(InvalidInput, match="too long"):
+        sources.keep("notes:note/n1", "ops", origin=Origin("desktop"))
+    kept = sources.keep("notes:note/n1", "ops", origin=Origin("desktop"), text="There was a drill.")
+    assert memory.get(kept.id).text == "There was a drill."

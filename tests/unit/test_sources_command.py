@@ -139,3 +139,20 @@ def test_a_file_that_others_may_write_starts_nothing(tmp_path: Path, store: Path
     answer = sources("search", "rollback", store=store)
     assert (answer.code, answer.out) == (2, "")
     assert "chmod 600" in answer.err
+
+
+def test_a_hit_that_was_kept_names_both_places_and_a_long_one_is_cut_with_a_word(store: Path) -> None:
+    add("notes")
+    kept = sources("keep", "notes:note/n1", "--agent", "ops", "--json", store=store).json
+    said = sources("search", "drill harbour", store=store).out
+    assert "     also in " in said
+    cut = sources("expand", f"memory:fact/{kept['id']}", "--budget", "8", store=store)
+    assert (cut.code, cut.err) == (0, "warning: cut at the budget\n")
+    assert len(cut.out) <= 9
+
+
+def test_a_source_that_did_not_see_everything_says_what_it_left(store: Path) -> None:
+    add("partial")
+    answer = sources("search", "drill", "--source", "partial", "--json", store=store).json
+    assert answer["coverage"] == "degraded"
+    assert answer["sources"][0]["diagnostics"] == {"folders_unread": 2}

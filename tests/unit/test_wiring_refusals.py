@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from gm_engine.errors import WiringRefused
-from gm_engine.wiring import Places, Server, carry_out, client, plan_connect, plan_disconnect
+from gm_engine.records import JsonValue
+from gm_engine.wiring import Places, Server, carry_out, client, plan_connect, plan_disconnect, toml_text
 from gm_engine.wiring import plans as plans_module
 from gm_engine.wiring.json_text import NoJson, with_entry, without_entry
 from tests.fakes.clock import FrozenClock
@@ -136,3 +138,51 @@ def test_the_last_entry_is_removed_with_its_comma_and_the_comments_of_others_sta
     assert "/* one, two */" in back
     assert "graymatter" not in back
     assert with_entry(back, ("mcpServers", "graymatter"), {"command": "x"}, is_lenient=True).count("graymatter") == 1
+
+
+def test_a_json_object_whose_names_are_no_texts_is_refused() -> None:
+    with pytest.raises(NoJson, match="a name that is no text"):
+        with_entry("{\n7: {}}", ("mcpServers", "graymatter"), {}, is_lenient=True)
+
+
+def test_the_first_entry_is_removed_with_the_comma_behind_its_comment() -> None:
+    text = '{"mcpServers": {"graymatter": {"command": "x"} /* ours, once */, "files": {}}}'
+    back = without_entry(text, ("mcpServers", "graymatter"), is_lenient=True)
+    assert back == '{"mcpServers": { "files": {}}}'
+
+
+def test_an_entry_in_a_toml_file_keeps_what_already_says_the_same() -> None:
+    text = '[mcp_servers.graymatter]\ncommand = "/opt" # as installed\nargs = ["old"]\n'
+    wanted: dict[str, JsonValue] = {"command": "/opt", "args": ["mcp"]}
+    changed = toml_text.with_entry(text, "mcp_servers", "graymatter", wanted)
+    assert 'command = "/opt" # as installed' in changed
+    assert toml_text.values(changed) == {"mcp_servers": {"graymatter": wanted}}
+    assert toml_text.with_entry(changed, "mcp_servers", "graymatter", wanted) == changed
+    assert toml_text.without_entry(changed, "mcp_servers", "files") == changed
+
+
+def test_a_file_that_the_system_keeps_from_writing_is_left_alone(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = codex(places, OLD)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "access", lambda *_: False)
+        assert refused(places) == "read_only"
+    assert path.read_text() == OLD
+
+
+def test_a_change_that_would_touch_anything_else_is_not_written(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = codex(places, OLD)
+    with monkeypatch.context() as patched:
+        patched.setattr(toml_text, "with_entry", lambda *_: '[mcp_servers.graymatter]\ncommand = "x"\n')
+        assert refused(places) == "unsafe"
+    assert path.read_text() == OLD
+
+
+def test_a_frozen_program_is_its_own_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = str(tmp_path / "GrayMatter")
+    monkeypatch.setattr(sys, "executable", program)
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert Server.here() == Server(program, ("mcp", "serve"))
