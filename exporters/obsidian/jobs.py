@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from exporters.obsidian.checking import LinkCheck, check_links
 from exporters.obsidian.edits import VaultEdits
 from exporters.obsidian.publish import PublishReport, preview, publish
 from exporters.obsidian.round_trip import read_edits
@@ -70,3 +71,15 @@ class ReadingEdits:
     def run(self, memory: Memory, progress: Progress, cancel: CancelToken) -> VaultEdits:
         """Reads what a person changed; writes nothing."""
         return read_edits(memory, self.vault, folder=self.folder, progress=progress, cancel=cancel)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckingLinks:
+    """`check_links` of `folder` in `vault`."""
+
+    vault: Path
+    folder: str
+
+    def run(self, _memory: Memory, progress: Progress, cancel: CancelToken) -> LinkCheck:
+        """Follows every link; writes nothing."""
+        return check_links(self.vault, folder=self.folder, progress=progress, cancel=cancel)

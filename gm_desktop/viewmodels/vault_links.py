@@ -78,10 +78,12 @@ class VaultLinks(QObject):
             return
         aim = self._publishing.profile()
 
-        def job(_memory: Memory, progress: Progress, cancel: CancelToken) -> LinkCheck:
-            from exporters.obsidian.checking import check_links  # loaded when it is first needed, in its thread
+        def job(memory: Memory, progress: Progress, cancel: CancelToken) -> LinkCheck:
+            from exporters.obsidian.apart import run_job  # loaded when it is first needed, in its thread
+            from exporters.obsidian.jobs import CheckingLinks
 
-            return check_links(Path(aim.vault), folder=aim.folder, progress=progress, cancel=cancel)
+            checking = CheckingLinks(Path(aim.vault), aim.folder)
+            return run_job(checking, memory, progress=progress, cancel=cancel)
 
         self._checked_place = self._place()
         self._set(Loading())

@@ -38,9 +38,11 @@ class VaultWatch(QObject):
         self._host, self._publishing, self._undo = host, publishing, undo
         self.problems: tuple[str, ...] = ()
         self.moved = 0
-        self._watcher: VaultWatcher | None = None
+        self.is_watching = False
+        """Whether changes in the vault are noticed by themselves."""
+        self._watcher: VaultWatcher | None = None  # of the asking lane: a watcher looks at every folder when it begins
         self._watched: tuple[str, str] | None = None
-        self._looking, self._writing = Latest(), Latest()
+        self._beginning, self._looking, self._writing = Latest(), Latest(), Latest()
         self._token = CancelToken()
         self._again = QTimer(self, singleShot=True, interval=AGAIN_MS)
         self._again.timeout.connect(self.look)
@@ -50,11 +52,6 @@ class VaultWatch(QObject):
         host.store_opened.connect(self._begin.start)
         host.store_closed.connect(self.close)
         publishing.changed.connect(self._on_publishing)
-
-    @property
-    def is_watching(self) -> bool:
-        """Whether changes in the vault are noticed by themselves."""
-        return self._watcher is not None
 
     @property
     def is_waiting(self) -> bool:
@@ -84,9 +81,7 @@ class VaultWatch(QObject):
             timer.stop()
         self._give_up()
         self._writing.cancel()
-        watcher, self._watcher, self._watched = self._watcher, None, None
-        if watcher is not None:
-            watcher.close()
+        self._watch(None)
         self.problems, self.moved = (), 0
         self.changed.emit()
 
@@ -112,19 +107,41 @@ class VaultWatch(QObject):
         aim = self._publishing.profile()
         place = Path(aim.vault) / aim.folder
         wanted = (aim.vault, aim.folder) if (place / ".graymatter").is_dir() else None
-        if wanted != self._watched:
-            if self._watcher is not None:
-                self._watcher.close()
-            self._watcher, self._watched = None, wanted
-            if wanted is not None:
-                from exporters.obsidian.watching import VaultWatcher
-
-                try:
-                    self._watcher = VaultWatcher(Path(aim.vault), aim.folder, self._touched.emit)
-                except OSError:
-                    self._watcher = None  # no more watches to be had: looking by hand still works
+        self._watch(wanted)
         if wanted is not None:
             self.look()
+        self.changed.emit()
+
+    def _watch(self, wanted: tuple[str, str] | None) -> None:
+        """Watches this folder of a vault, or none, instead of the former one."""
+        if wanted == self._watched:
+            return
+        self._watched, self.is_watching = wanted, False
+        self._beginning.cancel()
+        self._host.end_asking(self._end)
+        if wanted is not None:
+            self._beginning.take(
+                self._host.ask(lambda _memory: self._start(*wanted), self._on_started, self._on_failed)
+            )
+
+    def _end(self) -> None:
+        """Asking lane: lets go of the watcher."""
+        watcher, self._watcher = self._watcher, None
+        if watcher is not None:
+            watcher.close()
+
+    def _start(self, vault: str, folder: str) -> bool:
+        """Asking lane: whether the folder is watched from now on."""
+        from exporters.obsidian.watching import VaultWatcher
+
+        try:
+            self._watcher = VaultWatcher(Path(vault), folder, self._touched.emit)
+        except OSError:
+            return False  # no more watches to be had: looking by hand still works
+        return True
+
+    def _on_started(self, is_watching: bool) -> None:
+        self.is_watching = is_watching
         self.changed.emit()
 
     def _on_edits(self, edits: VaultEdits, aim: PublishProfile) -> None:

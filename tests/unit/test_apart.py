@@ -14,8 +14,9 @@ import pytest
 
 from exporters.obsidian import apart
 from exporters.obsidian.apart import ChildCrashed, ChildEnded, run_apart, run_job
+from exporters.obsidian.checking import check_links
 from exporters.obsidian.folder import locked, open_folder
-from exporters.obsidian.jobs import Comparing, Publishing, ReadingEdits
+from exporters.obsidian.jobs import CheckingLinks, Comparing, Publishing, ReadingEdits
 from exporters.obsidian.publish import publish
 from exporters.profiles import PublishOptions
 from gm_engine import CancelToken, Memory, PublishRefused, child, no_progress
@@ -190,6 +191,8 @@ def test_a_vault_is_published_compared_and_read_apart_as_it_is_here(
     assert (report.written, report.files, report.left) == (here.written, here.files, here.left)
     ours = {path.relative_to(vault): path.read_bytes() for path in vault.rglob("*.md")}
     assert ours == {path.relative_to(tmp_path / "here"): path.read_bytes() for path in tmp_path.glob("here/**/*.md")}
+    links = run_job(CheckingLinks(vault, "Memory"), memory, progress=no_progress, cancel=CancelToken())
+    assert links == check_links(tmp_path / "here")
     change(note(vault, GATE), f"> {GATE}", "> The gate opens at ten.")
     edits = run_job(ReadingEdits(vault, "Memory"), memory, progress=no_progress, cancel=CancelToken())
     assert [edit.text for edit in edits.edits] == ["The gate opens at ten."]

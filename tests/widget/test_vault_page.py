@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
-from exporters.obsidian import apart
+from exporters.obsidian import apart, watching
+from exporters.obsidian.apart import ChildEnded
 from exporters.obsidian.jobs import Job, Publishing, ReadingEdits
 from gm_desktop.app import App
 from gm_desktop.models.note_preview import preview_html
 from gm_desktop.models.plan_tree import NODE_ROLE
+from gm_desktop.notices import sentence_for
 from gm_desktop.viewmodels.publish import ProfileDraft, Published
 from gm_desktop.viewmodels.states import Full
 from gm_desktop.viewmodels.vault_links import Checked
@@ -251,6 +255,28 @@ def test_a_large_store_is_published_in_a_process_of_its_own_with_the_same_report
     assert {*asked} == {Publishing, ReadingEdits}
 
 
+def test_the_window_waits_neither_for_the_first_nor_for_the_last_look_of_a_watcher(
+    open_app: App, page: PublishPage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+
+    class Noted(watching.VaultWatcher):
+        def __init__(self, vault: Path, folder: str, on_changed: Callable[[], None]) -> None:
+            threads.append(threading.current_thread().name)
+            super().__init__(vault, folder, on_changed)
+
+        def close(self) -> None:
+            super().close()
+            threads.append(threading.current_thread().name)
+
+    monkeypatch.setattr(watching, "VaultWatcher", Noted)
+    publish(open_app, qtbot)
+    open_app.host.close_store()
+    assert not open_app.vault.watch.is_watching
+    qtbot.waitUntil(lambda: len(threads) == 2)
+    assert threads == ["gm-ask", "gm-ask"]
+
+
 def test_closing_the_store_ends_the_process_that_publishes(open_app: App, qtbot: QtBot, tmp_path: Path) -> None:
     host = open_app.host
 
@@ -262,6 +288,7 @@ def test_closing_the_store_ends_the_process_that_publishes(open_app: App, qtbot:
     with qtbot.waitSignal(task.ended):
         host.close_store()
     assert (tmp_path / "ended").exists()
+    assert sentence_for(ChildEnded("The process ended.")).startswith("The work ended early")
 
 
 def test_a_rendered_note_is_never_active() -> None:
