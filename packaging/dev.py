@@ -228,7 +228,7 @@ def run_pytest(extra: Sequence[str]) -> tuple[int, str]:
 
 def branch_coverage(package: str, *, env: dict[str, str]) -> float:
     """How many of a package's branches the last run took, in percent; coverage's own figure counts the lines, too."""
-    command = [tool("coverage"), "json", "-q", "-o", "-", f"--include={package}/*"]
+    command = [str(tool("coverage")), "json", "-q", "-o", "-", f"--include={package}/*"]
     done = subprocess.run(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
     if done.returncode != 0:  # nothing was measured
         return 0.0
