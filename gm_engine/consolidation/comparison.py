@@ -25,6 +25,7 @@ _CHANGED, _CHANGED_SIMILARITY = 0.6, 0.95  # words were exchanged: only if the v
 _MIN_SUBJECT = 2  # words, names or characters of a spaceless script that a contradiction must share
 _NUMBER_MASK = "\0number"
 _OPPOSITE_MASK = "\0opposite"
+_NUMBER, _NEGATION, _OPPOSITE = Kind.NUMBER, Kind.NEGATION, Kind.OPPOSITE  # looking a member up takes its time
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,31 +131,28 @@ def frame(tokens: Sequence[Token]) -> list[tuple[str, Token]]:
     """The sentence without what a contradiction turns: numbers and opposites masked, negations left out."""
     framed = []
     for token in tokens:
-        if token.kind is Kind.NEGATION:
+        kind = token.kind
+        if kind is _NEGATION:
             continue
-        key = {Kind.NUMBER: _NUMBER_MASK, Kind.OPPOSITE: _OPPOSITE_MASK}.get(token.kind, token.key)
+        key = _NUMBER_MASK if kind is _NUMBER else _OPPOSITE_MASK if kind is _OPPOSITE else token.key
         framed.append((key, token))
     return framed
 
 
 def _number_difference(a: Sequence[Token], b: Sequence[Token]) -> tuple[tuple[str, str], ...] | None:
     """The one number (or stretch of a date) that differs, () where none does, None where more than that differs."""
-    left = [token for token in a if token.kind is Kind.NUMBER]
+    left = [n for n, token in enumerate(a) if token.kind is Kind.NUMBER]
     right = [token for token in b if token.kind is Kind.NUMBER]
     if len(left) != len(right):
         return None
-    places = [n for n, (one, other) in enumerate(zip(left, right, strict=True)) if one.key != other.key]
+    places = [n for n, (one, other) in enumerate(zip(left, right, strict=True)) if a[one].key != other.key]
     if not places:
         return ()
-    if places[-1] - places[0] >= len(places) or (len(places) > 1 and not _adjoin(a, [left[n] for n in places])):
+    first, last = places[0], places[-1]
+    # several differ only if they stand side by side, as in `3 May 2026`
+    if last - first >= len(places) or left[last] - left[first] >= len(places):
         return None
-    return ((" ".join(left[n].surface for n in places), " ".join(right[n].surface for n in places)),)
-
-
-def _adjoin(tokens: Sequence[Token], numbers: Sequence[Token]) -> bool:
-    """Whether numbers stand side by side, as in `3 May 2026`."""
-    start = next(n for n, token in enumerate(tokens) if token is numbers[0])
-    return list(tokens[start : start + len(numbers)]) == list(numbers)
+    return ((" ".join(a[left[n]].surface for n in places), " ".join(right[n].surface for n in places)),)
 
 
 def _count(tokens: Sequence[Token], kind: Kind) -> int:

@@ -17,14 +17,17 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from gm_engine.consolidation.apply import carry_out
-from gm_engine.consolidation.candidates import find_candidates, read_texts
+from gm_engine.consolidation.candidates import Candidates, find_candidates, read_texts
 from gm_engine.consolidation.decay import faded, fading
 from gm_engine.consolidation.dismissals import Dismissals, summary_key
 from gm_engine.consolidation.duplicates import compare_pairs, exact_groups, exact_proposals, star_proposals
+from gm_engine.consolidation.fresh import FEW_OF, fresh_candidates
 from gm_engine.consolidation.losses import lost_and_invented
+from gm_engine.consolidation.neighbours import FactVectors
 from gm_engine.consolidation.plan import Plan, as_it_would_be, pieces, sorted_out, weakest_half
 from gm_engine.consolidation.reports import report_detail
 from gm_engine.consolidation.steps import Steps, uncollected
+from gm_engine.consolidation.wording import Token, tokens
 from gm_engine.errors import BlockedValue, FactChanged, InvalidInput, LanguageModelFailed, ProposalDecided
 from gm_engine.language.model import known_only
 from gm_engine.proposals import CycleReport, NewProposal, Proposal, ProposalKind
@@ -60,9 +63,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Faded:
-    """What has faded: the facts that leave now, and those that wait in the inbox for a person."""
+    """How many weights fell, how many facts live in the namespace, and those that have faded."""
 
-    leaving: tuple[str, ...]
+    lowered: int
+    living: int
+    facts: tuple[Retention, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """Of what has faded: the facts that leave now, and those that wait in the inbox for a person."""
+
+    now: tuple[str, ...]
     held_back: tuple[str, ...]
 
 
@@ -82,16 +94,15 @@ class Cycle:
     def steps(self) -> Steps[CycleReport]:
         """Runs the cycle. Raises what the ledger raises; a failing language model is an error in the report."""
         plan = self._plan
-        weights = yield from uncollected(self._retentions())
-        decayed_count = yield from uncollected(self._decay(weights))
+        faded_facts = yield from uncollected(self._fade())
         seq = self._ledger.last_seq()
         with self._ledger.read() as connection:
             since = rows.consolidated_seq(connection, plan.agent_id) if plan.automatic else 0
             decisions = Dismissals(dismissed(connection, plan.agent_id))
         facts = yield from uncollected(self._facts())
         yield from uncollected(self._refresh_vectors())
-        gone = yield from uncollected(self._faded(weights, decisions))
-        leaving = frozenset(gone.leaving)
+        gone = yield from uncollected(self._leaving(faded_facts, decisions))
+        leaving = frozenset(gone.now)
         staying = [fact for fact in facts if fact.id not in leaving]
         yield 0, len(facts), "reading texts"
         found, series = yield from uncollected(self._find(staying, decisions, since))
@@ -107,7 +118,7 @@ class Cycle:
             facts=len(facts),
             dry_run=plan.dry_run,
             automatic=plan.automatic,
-            decayed=decayed_count,
+            decayed=faded_facts.lowered,
             known=known,
             held_back=len(gone.held_back),
             series=series,
@@ -115,33 +126,33 @@ class Cycle:
         if plan.dry_run:
             shown = tuple(as_it_would_be(proposal, self._now_ns) for proposal in new)
             report = replace(report, proposed=dict(Counter(proposal.kind for proposal in new)), proposals=shown)
-            return replace(report, pruned=len(gone.leaving), errors=tuple(self._errors))
+            return replace(report, pruned=len(gone.now), errors=tuple(self._errors))
         yield 0, None, "writing proposals"
         written = yield from self._propose(new, changed)
         report = yield from self._apply(replace(report, proposed=dict(Counter(written.values()))))
-        report = yield from self._prune(report, gone.leaving)
+        report = yield from self._prune(report, gone.now)
         return (yield from self._finish(replace(report, errors=tuple(self._errors)), tuple(written), seq))
 
     # --- decay and pruning -----------------------------------------------------------------------------------------
 
-    def _decay(self, weights: Sequence[Retention]) -> Steps[int]:
-        lowered = yield from fading(weights, self._now_ns, half_life_h=self._plan.half_life_h)
-        if not self._plan.dry_run:
-            for start in range(0, len(lowered), 4 * _CHUNK):
-                with self._ledger.bookkeep() as connection:
-                    rows.lower_weights(connection, lowered[start : start + 4 * _CHUNK])
-                yield start, len(lowered), "fading"
-        return len(lowered)
-
-    def _retentions(self) -> Steps[list[Retention]]:
-        found: list[Retention] = []
+    def _fade(self) -> Steps[Faded]:
+        """Lowers the weights a page at a time; nothing is kept of the facts but what has faded."""
+        lowered, living = 0, 0
+        gone: list[Retention] = []
+        page: list[Retention] = []
         while True:
             with self._ledger.read() as connection:
-                page = rows.retentions(connection, self._plan.agent_id, after=found[-1] if found else None, limit=_PAGE)
-            found += page
-            yield len(found), None, "fading"
+                page = rows.retentions(connection, self._plan.agent_id, after=page[-1] if page else None, limit=_PAGE)
+            weights = fading(page, self._now_ns, half_life_h=self._plan.half_life_h)
+            if weights and not self._plan.dry_run:
+                with self._ledger.bookkeep() as connection:
+                    rows.lower_weights(connection, weights)
+            lowered += len(weights)
+            living += sum(fact.is_live and not fact.is_alias for fact in page)
+            gone += faded(page, self._now_ns, half_life_h=self._plan.half_life_h)
+            yield lowered, None, "fading"
             if len(page) < _PAGE:
-                return found
+                return Faded(lowered, living, tuple(gone))
 
     def _facts(self) -> Steps[list[LiveFact]]:
         """What lives in the namespace; what is written meanwhile is for the next cycle."""
@@ -161,16 +172,14 @@ class Cycle:
                 more = self._vectors.refresh(connection, partly=True)
             yield 0, None, "reading vectors"
 
-    def _faded(self, facts: Sequence[Retention], decisions: Dismissals) -> Steps[Faded]:
+    def _leaving(self, found: Faded, decisions: Dismissals) -> Steps[Leaving]:
         """All of it is held back where pruning is not allowed, or would take most of what lives in the namespace."""
-        gone = yield from faded(facts, self._now_ns, half_life_h=self._plan.half_life_h)
-        keys = yield from self._of_many([fact.id for fact in gone], rows.text_keys, "fading")
-        gone = [fact for fact in gone if not decisions.keeps(fact.id, keys.get(fact.id, ""))]
+        keys = yield from self._of_many([fact.id for fact in found.facts], rows.text_keys, "fading")
+        gone = [fact for fact in found.facts if not decisions.keeps(fact.id, keys.get(fact.id, ""))]
         ids = tuple(fact.id for fact in gone)
-        living = sum(fact.is_live and not fact.is_alias for fact in facts)
-        if self._plan.prune and sum(fact.is_live for fact in gone) <= HELD_BACK_SHARE * living:
-            return Faded(ids, ())
-        return Faded((), ids)
+        if self._plan.prune and sum(fact.is_live for fact in gone) <= HELD_BACK_SHARE * found.living:
+            return Leaving(ids, ())
+        return Leaving((), ids)
 
     def _prune_proposal(self, held_back: Sequence[str]) -> Steps[list[NewProposal]]:
         if not held_back:
@@ -209,12 +218,13 @@ class Cycle:
         found = yield from exact_proposals(facts, groups, agent_id=agent_id, dismissed=decisions)
         firsts = [facts[members[0]] for members in groups]
         yield 0, len(firsts), "reading texts"
-        readings = yield from read_texts([fact.text for fact in firsts])
-        yield 0, len(firsts), "comparing meanings"
-        vectors = yield from self._codes(firsts)
+        vectors = None if self._vectors is None else FactVectors(self._vectors, [fact.text_key for fact in firsts])
+        if vectors is not None and vectors.are_none:
+            vectors = None
+        yield 0, len(firsts), "reading texts"
         fresh = np.array([fact.version > since for fact in firsts], np.bool_) if since else None
-        candidates = yield from find_candidates(readings, vectors, fresh)
-        pairs = yield from compare_pairs(readings, candidates, vectors)
+        candidates, tokens_of = yield from self._candidates([fact.text for fact in firsts], vectors, fresh)
+        pairs = yield from compare_pairs(tokens_of, candidates, vectors)
         kinds: tuple[tuple[ProposalKind, str], ...] = (("near_duplicate", "near"), ("contradiction", "contradiction"))
         for kind, verdict in kinds:
             of_kind = [pair for pair in pairs if pair.comparison.verdict == verdict]
@@ -222,21 +232,20 @@ class Cycle:
             yield len(pairs), len(pairs), "comparing facts"
         return found, candidates.series_count
 
-    def _codes(self, facts: Sequence[LiveFact]) -> Steps[NDArray[np.float32] | None]:
-        """A normalised vector per fact, zero where there is none; None when no fact has one."""
-        if self._vectors is None or not facts:
-            return None
-        places = self._vectors.rows([fact.text_key for fact in facts])
-        known = np.flatnonzero(places >= 0)
-        if not len(known):
-            return None
-        vectors = np.zeros((len(facts), self._vectors.dims), np.float32)
-        for start in range(0, len(known), _PAGE):
-            some = known[start : start + _PAGE]
-            codes = self._vectors.codes(places[some])
-            vectors[some] = codes / np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1.0)
-            yield start, len(known), "comparing meanings"
-        return vectors
+    @staticmethod
+    def _candidates(
+        texts: Sequence[str], vectors: FactVectors | None, fresh: NDArray[np.bool_] | None
+    ) -> Steps[tuple[Candidates, Callable[[int], Sequence[Token]]]]:
+        """The pairs to compare, and what gives the tokens of a text."""
+        if fresh is not None and int(fresh.sum()) * FEW_OF < len(texts):
+            candidates = yield from fresh_candidates(texts, vectors, fresh)
+            return candidates, lambda n: tokens(texts[n])
+        readings = yield from read_texts(texts)
+        matrix = None
+        if vectors is not None:
+            matrix = yield from vectors.all()
+        candidates = yield from find_candidates(readings, matrix, fresh)
+        return candidates, lambda n: readings[n].tokens
 
     def _summary(self, facts: Sequence[LiveFact], decisions: Dismissals) -> list[NewProposal]:
         """Asks the model about the weakest half of the unpinned facts, as many of them as one prompt holds."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from gm_engine.consolidation.steps import Steps
 from gm_engine.store.consolidation import PRUNE_BELOW, Retention
 
 _NS_PER_H = 3_600_000_000_000
-_AT_ONCE = 10_000
 
 
 def decayed(weight: float, used_ns: int, now_ns: int, *, half_life_h: float) -> float:
@@ -18,12 +16,10 @@ def decayed(weight: float, used_ns: int, now_ns: int, *, half_life_h: float) -> 
     return min(weight, math.exp(-math.log(2) / half_life_h * hours))
 
 
-def fading(facts: Sequence[Retention], now_ns: int, *, half_life_h: float) -> Steps[list[tuple[float, str, int]]]:
+def fading(facts: Sequence[Retention], now_ns: int, *, half_life_h: float) -> list[tuple[float, str, int]]:
     """The facts whose weight falls: new weight, id, when last used. Pinned facts are exempt."""
     found = []
-    for n, fact in enumerate(facts):
-        if n % _AT_ONCE == 0:
-            yield n, len(facts), "fading"
+    for fact in facts:
         if not fact.pinned:
             weight = decayed(fact.weight, fact.used_ns, now_ns, half_life_h=half_life_h)
             if weight < fact.weight:
@@ -31,16 +27,15 @@ def fading(facts: Sequence[Retention], now_ns: int, *, half_life_h: float) -> St
     return found
 
 
-def faded(facts: Sequence[Retention], now_ns: int, *, half_life_h: float) -> Steps[list[Retention]]:
+def faded(facts: Sequence[Retention], now_ns: int, *, half_life_h: float) -> list[Retention]:
     """The facts that pruning would take: unpinned, weight below 0.01 after decay.
 
     Aliases are no memories that fade: recall never returns them, so that no use could keep them.
     """
-    found = []
-    for n, fact in enumerate(facts):
-        if n % _AT_ONCE == 0:
-            yield n, len(facts), "fading"
-        may_go = not fact.pinned and not fact.is_alias
-        if may_go and decayed(fact.weight, fact.used_ns, now_ns, half_life_h=half_life_h) < PRUNE_BELOW:
-            found.append(fact)
-    return found
+    return [
+        fact
+        for fact in facts
+        if not fact.pinned
+        and not fact.is_alias
+        and decayed(fact.weight, fact.used_ns, now_ns, half_life_h=half_life_h) < PRUNE_BELOW
+    ]

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gm_engine.consolidation.candidates import Candidates, Reading
+from gm_engine.consolidation.candidates import Candidates
 from gm_engine.consolidation.comparison import Comparison, compare
 from gm_engine.consolidation.dismissals import Dismissals, same_key
+from gm_engine.consolidation.neighbours import FactVectors
 from gm_engine.consolidation.steps import Steps
+from gm_engine.consolidation.wording import Token
 from gm_engine.proposals import Finding, NewProposal, ProposalKind
 from gm_engine.store.consolidation import LiveFact
 
@@ -61,7 +63,7 @@ def _newest(fact: LiveFact) -> tuple[object, ...]:
 
 
 def compare_pairs(
-    readings: Sequence[Reading], candidates: Candidates, vectors: NDArray[np.float32] | None
+    tokens_of: Callable[[int], Sequence[Token]], candidates: Candidates, vectors: FactVectors | None
 ) -> Steps[list[Pair]]:
     """The candidates that are near duplicates or contradictions, in the order of their positions."""
     found: list[Pair] = []
@@ -70,7 +72,7 @@ def compare_pairs(
         left, right = candidates.left[start : start + _CHUNK], candidates.right[start : start + _CHUNK]
         similarities = _similarities(vectors, left, right)
         for one, other, similarity in zip(left.tolist(), right.tolist(), similarities, strict=True):
-            comparison = compare(readings[one].tokens, readings[other].tokens, similarity)
+            comparison = compare(tokens_of(one), tokens_of(other), similarity)
             if comparison.verdict == "different" or (
                 comparison.verdict == "contradiction"
                 and candidates.series[one] >= 0
@@ -82,12 +84,10 @@ def compare_pairs(
     return found
 
 
-def _similarities(
-    vectors: NDArray[np.float32] | None, left: NDArray[np.int64], right: NDArray[np.int64]
-) -> list[float | None]:
+def _similarities(vectors: FactVectors | None, left: NDArray[np.int64], right: NDArray[np.int64]) -> list[float | None]:
     if vectors is None:
         return [None] * len(left)
-    one, other = vectors[left], vectors[right]
+    one, other = vectors.at(left), vectors.at(right)
     known = np.logical_and(one.any(axis=1), other.any(axis=1)).tolist()
     dots = np.einsum("ij,ij->i", one, other).tolist()
     return [dot if is_known else None for dot, is_known in zip(dots, known, strict=True)]

@@ -13,27 +13,90 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gm_engine.consolidation.steps import Steps
+from gm_engine.vectors.table import VectorTable
 
 EXACT_BELOW = 3000
+GATHERED = 2000
 _BLOCK = 512
 _SCORES_AT_ONCE = _BLOCK * EXACT_BELOW
 _SORTED_AT_ONCE = 1 << 17
 _CELLS_PER_VECTOR = 3
 _PER_VECTOR = 8
 
+
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def close_pairs(vectors: NDArray[np.float32], *, floor: float, fresh: NDArray[np.bool_] | None = None) -> Steps[Pairs]:
-    """Pairs (i < j) of rows with a cosine of at least `floor`, at most some per row; rows must be normalised.
+class FactVectors:
+    """The normalised vectors of texts by position, zero where there is none; gathered when they are asked for."""
 
-    With `fresh`, only pairs with at least one fresh row.
-    """
+    def __init__(self, table: VectorTable, text_keys: Sequence[bytes]) -> None:
+        self._table = table
+        self._places = table.rows(text_keys)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @property
+    def are_none(self) -> bool:
+        """Whether no text has a vector."""
+        return not np.any(self._places >= 0)
+
+    def at(self, positions: NDArray[np.int64]) -> NDArray[np.float32]:
+        """A row for each position."""
+        places = self._places[positions]
+        known = np.flatnonzero(places >= 0)
+        found = np.zeros((len(places), self._table.dims), np.float32)
+        codes = self._table.codes(places[known])
+        found[known] = codes / np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1.0)
+        return found
+
+    def all(self) -> Steps[NDArray[np.float32]]:
+        """All rows, gathered in pieces."""
+        found = np.empty((len(self), self._table.dims), np.float32)
+        for start in range(0, len(self), GATHERED):
+            found[start : start + GATHERED] = self.at(np.arange(start, min(start + GATHERED, len(self))))
+            yield start, len(self), "comparing meanings"
+        return found
+
+
+def close_to(vectors: FactVectors, rows: NDArray[np.int64], *, floor: float) -> Steps[Pairs]:
+    """Pairs (i < j) of one of `rows` and any other position with a cosine of at least `floor`, the closest of each."""
     count = len(vectors)
     found: list[NDArray[np.int64]] = []
-    if fresh is not None and int(fresh.sum()) * 8 < count:
-        yield from _within(vectors, np.flatnonzero(fresh), np.arange(count), floor, found)
-    elif count <= EXACT_BELOW:
+    for start in range(0, len(rows), _BLOCK):
+        some = rows[start : start + _BLOCK]
+        near = yield from _nearest(vectors, some, floor)
+        left = np.repeat(some, [len(each) for each in near])
+        right = np.concatenate((np.empty(0, np.int64), *near))
+        found.append(np.minimum(left, right) * count + np.maximum(left, right))
+    codes = yield from distinct(found)
+    return codes // max(count, 1), codes % max(count, 1)
+
+
+def _nearest(vectors: FactVectors, rows: NDArray[np.int64], floor: float) -> Steps[list[NDArray[np.int64]]]:
+    """The closest positions for each of `rows`, found a stretch of positions at a time."""
+    own = vectors.at(rows)
+    close: list[NDArray[np.int64]] = [np.empty(0, np.int64) for _ in rows]
+    scored: list[NDArray[np.float32]] = [np.empty(0, np.float32) for _ in rows]
+    for start in range(0, len(vectors), GATHERED):
+        others = np.arange(start, min(start + GATHERED, len(vectors)))
+        scores = own @ vectors.at(others).T
+        scores[rows[:, None] == others[None, :]] = -1.0
+        for n in np.flatnonzero((scores >= floor).any(axis=1)).tolist():
+            here = np.flatnonzero(scores[n] >= floor)
+            places, known = np.concatenate((close[n], others[here])), np.concatenate((scored[n], scores[n][here]))
+            best = np.argsort(-known, kind="stable")[:_PER_VECTOR]
+            close[n], scored[n] = places[best], known[best]
+        yield start, len(vectors), "comparing meanings"
+    return close
+
+
+def close_pairs(vectors: NDArray[np.float32], *, floor: float) -> Steps[Pairs]:
+    """Pairs (i < j) of rows with a cosine of at least `floor`, at most some per row; rows must be normalised."""
+    count = len(vectors)
+    found: list[NDArray[np.int64]] = []
+    if count <= EXACT_BELOW:
         every = np.arange(count)
         yield from _within(vectors, every, every, floor, found)
     else:

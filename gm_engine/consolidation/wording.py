@@ -71,6 +71,8 @@ _REST = rf"""(?P<number>(?:(?<![\w.\-])[+\-−±])?(?>\p{{Nd}}(?:[.,:/\-–'’]
     | (?P<symbol>[\p{{S}}&*/\\%‰@\#§†^~|_]+)"""
 _TOKENS = regex.compile(_SCRIPTS + _REST, regex.VERBOSE | regex.V1)
 _TOKENS_AND_ADDRESSES = regex.compile(_ADDRESSES + _SCRIPTS + _REST, regex.VERBOSE | regex.V1)
+_SPACED_NUMBER = regex.compile(r"\p{Nd}\ [\p{Nd}%‰°]")
+_OFTEN_CHARS = 40
 _GROUPED = regex.compile(r"[+\-−±]?\p{Nd}{1,3}(?:[,'’ ]\p{Nd}{3})+(?:\.\p{Nd}+)?")
 _PLAIN_WORD = regex.compile(r"[\p{L}\p{M}'’]+")
 _NOT_CONTRACTED = regex.compile(r"(?i)n['’]t$")
@@ -83,11 +85,23 @@ def tokens(text: str) -> tuple[Token, ...]:
     """The tokens of a text in order, light words and punctuation left out; () for one longer than `MAX_CHARS`."""
     if len(text) > MAX_CHARS:
         return ()
+    text = unicodedata.normalize("NFC", text)
+    if "`" in text or _SPACED_NUMBER.search(text):
+        return _read(text, True)[0]
     found: list[Token] = []
     initial = True
+    for piece in text.split(" "):
+        some, initial = (_read_often if len(piece) <= _OFTEN_CHARS else _read)(piece, initial)
+        found += some
+    return tuple(found)
+
+
+def _read(text: str, initial: bool) -> tuple[tuple[Token, ...], bool]:
+    """The tokens of a text in NFC that begins a sentence where `initial`, and whether it ends one."""
+    found: list[Token] = []
     has_address = "://" in text or "@" in text or "`" in text  # looking for one at every word takes its time
     pattern = _TOKENS_AND_ADDRESSES if has_address else _TOKENS
-    for match in pattern.finditer(unicodedata.normalize("NFC", text)):
+    for match in pattern.finditer(text):
         surface = match[0]
         group = match.lastgroup
         if group == "end":
@@ -100,7 +114,11 @@ def tokens(text: str) -> tuple[Token, ...]:
         else:
             found.append(Token(_KIND_OF_GROUP[group or ""], surface, surface))
         initial = False
-    return tuple(found)
+    return tuple(found), initial
+
+
+# texts are made of the same words: no token but code and a spaced number goes over a space
+_read_often = lru_cache(maxsize=1 << 15)(_read)
 
 
 _KIND_OF_GROUP = {

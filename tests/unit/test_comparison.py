@@ -28,6 +28,7 @@ CONTRADICTION = [
     ("Ana can attend the call", "Ana cannot attend the call"),
     ("The release is on Monday", "The release is on Tuesday"),
     ("The release of Halcyon is on 3 May 2026", "The release of Halcyon is on 4 June 2026"),
+    ("The two crates came to the depot on two May 2026.", "The two crates came to the depot on three June 2026."),
     ("Feature Foo is enabled on staging", "Feature Foo is disabled on staging"),
     ("The job runs before midnight", "The job runs after midnight"),
     ("Backup runs nightly at 02:00 on Orion.", "Backup runs nightly at 03:00 on Orion."),
