@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
-    QTextBrowser,
     QVBoxLayout,
     QWidget,
 )
 
 from gm_desktop.i18n import tr
-from gm_desktop.theme import MARGIN, READING_WIDTH, SPACE, Theme
+from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.widgets.basics import rule, text_label
+from gm_desktop.widgets.reading_view import ReadingView
 
 LIST_WIDTH = 220
 
@@ -39,31 +39,6 @@ class Subject(Protocol):
     @property
     def text(self) -> str:
         """Markdown."""
-
-
-class HelpText(QTextBrowser):
-    """One subject, in lines that are easy to follow however wide the window is.
-
-    Nothing is loaded from files or the network; links lead to other subjects.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setOpenLinks(False)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setProperty("kind", "bare")
-        self.setAccessibleName(tr("Help text"))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """What a wide window has too much stays free at the right; the scroll bar stands at the window's edge."""
-        super().resizeEvent(event)
-        free = max(MARGIN, self.contentsRect().width() - self.verticalScrollBar().sizeHint().width() - READING_WIDTH)
-        if self.viewportMargins().right() != free:
-            self.setViewportMargins(0, 0, free, 0)
-
-    def loadResource(self, _kind: int, _name: QUrl | str) -> object:
-        """Nothing."""
-        return None
 
 
 class HelpWindow(QWidget):
@@ -113,8 +88,7 @@ class HelpWindow(QWidget):
         self.list.setAccessibleName(tr("Subjects"))
         self.nothing = text_label(tr("No subject speaks of this."), "muted", wrap=True)
         self.heading = text_label("", "title")
-        self.text = HelpText()
-        self.text.document().setDocumentMargin(0)
+        self.text = ReadingView(tr("Help text"))
 
     def _lay_out(self) -> None:
         self.resize(940, 680)

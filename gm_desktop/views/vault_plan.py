@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, QUrl
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QSplitter,
     QStackedWidget,
     QTabWidget,
-    QTextBrowser,
     QTreeView,
     QVBoxLayout,
     QWidget,
@@ -21,22 +20,8 @@ from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.viewmodels.states import Empty, Failed, Full
 from gm_desktop.viewmodels.vault_plan import VaultPlanViewModel
 from gm_desktop.widgets.basics import EmptyState, push_button, row, text_label
+from gm_desktop.widgets.reading_view import ReadingView
 from gm_desktop.widgets.text_panes import TextPane
-
-
-class NotePreview(QTextBrowser):
-    """Rendered Markdown: no file and nothing from the network is ever loaded, links lead nowhere."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setOpenLinks(False)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setProperty("kind", "bare")
-        self.setAccessibleName(tr("Rendered note"))
-
-    def loadResource(self, _kind: int, _name: QUrl | str) -> object:
-        """Nothing."""
-        return None
 
 
 class VaultPlanPanel(QWidget):
@@ -65,7 +50,7 @@ class VaultPlanPanel(QWidget):
         self.diff, self.raw = TextPane(self._theme), TextPane(self._theme)
         self.diff.setAccessibleName(tr("Changes"))
         self.raw.setAccessibleName(tr("Note as text"))
-        self.preview = NotePreview()
+        self.preview = ReadingView(tr("Rendered note"))
         self.again = push_button(tr("Compare with the vault"), "primary", self._viewmodel.compare)
         self.note = EmptyState(self._theme, "book-open", "", "", (self.again,))
 

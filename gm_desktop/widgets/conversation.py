@@ -7,15 +7,15 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Protocol
 
-from PySide6.QtCore import QUrl, Signal
-from PySide6.QtGui import QTextDocument
-from PySide6.QtWidgets import QFrame, QTextBrowser, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gm_desktop.formatting import number, visible
 from gm_desktop.i18n import tr
 from gm_desktop.plain_text import as_lines, excerpt
 from gm_desktop.theme import Theme
 from gm_desktop.widgets.basics import push_button
+from gm_desktop.widgets.reading_view import ReadingView
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -37,19 +37,6 @@ class ShownMessage(Protocol):
         """What was said, Markdown or not."""
 
 
-class _ClosedDocument(QTextBrowser):
-    """A rich-text view that never loads a resource and never follows a link."""
-
-    def loadResource(self, _type: int, _name: QUrl | str) -> object:
-        """Nothing: no image, no style sheet, no file, whatever the text asks for."""
-        return ""
-
-    def setSource(
-        self, _name: QUrl | str, _type: QTextDocument.ResourceType = QTextDocument.ResourceType.HtmlResource
-    ) -> None:
-        """Links stay where they are."""
-
-
 class Conversation(QWidget):
     """Shows messages from the last ones back; older ones on demand."""
 
@@ -60,14 +47,7 @@ class Conversation(QWidget):
         self._theme = theme
         self._messages: Sequence[ShownMessage] = ()
         self._shown = FIRST_MESSAGES
-        self.view = _ClosedDocument()
-        self.view.setFrameShape(QFrame.Shape.NoFrame)
-        self.view.setOpenLinks(False)
-        self.view.setOpenExternalLinks(False)
-        self.view.setUndoRedoEnabled(False)
-        self.view.document().setDocumentMargin(0)
-        self.view.setProperty("kind", "bare")
-        self.view.setAccessibleName(tr("Conversation"))
+        self.view = ReadingView(tr("Conversation"))
         self._older = push_button("", "link", self._show_older)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
