@@ -4,8 +4,7 @@
 it remembers size, times and inode of files whose content is known, so that unchanged notes need not be read. Losing
 either costs nothing but time: notes carry their id and the hash of their managed part.
 
-Both are JSON with a line for each note or file. They are read and written line by line: one call for a hundred thousand
-notes would hold the interpreter, and with it a window, for the better part of a second.
+Both are JSON with a line for each note or file.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ MANIFEST = f"{FOLDER}/manifest.json"
 FILES = f"{FOLDER}/files.json"
 _VERSION = 1
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
-_DECODER = json.JSONDecoder()
 
 
 class Base(NamedTuple):
@@ -174,7 +172,7 @@ def _entry(record: dict[str, Any]) -> Entry:
 
 def dump_files(stamps: Mapping[str, Stamp]) -> bytes:
     """The stamps by path as JSON, one file a line."""
-    lines = (f"{json.dumps(path)}: {json.dumps(stamp)}" for path, stamp in sorted(stamps.items()))
+    lines = (f"{json.dumps(path)}: {[*stamp]}" for path, stamp in sorted(stamps.items()))
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
 
 
@@ -197,20 +195,7 @@ def _record(data: bytes | None) -> dict[str, Any]:
     if data is None:
         return {}
     try:
-        text = data.decode("utf-8")
-        record = _record_of_lines(text) or json.loads(text)
+        record = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError):
         return {}
     return record if isinstance(record, dict) else {}
-
-
-def _record_of_lines(text: str) -> dict[str, Any]:
-    """What `text` says when it has a line for each note or file; nothing when it is written in another way."""
-    first, *rows, last, end = text.split("\n") if text.count("\n") > 1 else ("", "", "")
-    rows = [row.removesuffix(",") for row in rows]
-    if (first, last, end) == ("{", "}", ""):
-        members = (_DECODER.decode(f"{{{row}}}") for row in rows)
-        return {path: stamp for member in members for path, stamp in member.items()}
-    if first.endswith('"notes": [') and (last, end) == ("]}", ""):
-        return {**_DECODER.decode(f"{first}]}}"), "notes": [_DECODER.decode(row) for row in rows if row]}
-    return {}
