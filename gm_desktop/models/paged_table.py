@@ -18,6 +18,9 @@ from gm_desktop.models.fact_row import FactRow
 PAGE_ROWS = 256
 CACHED_ROWS = 48 * PAGE_ROWS
 WAITING_PAGES = 3
+_FEW = 4  # looking for so many one by one is quicker than looking through all ids once
+_MOST_EDITS = 16
+_FARTHEST = 64  # rows that one edit may take out or put in where something else is edited, too
 
 ID_ROLE = Qt.ItemDataRole.UserRole + 1
 TONE_ROLE = Qt.ItemDataRole.UserRole + 2
@@ -46,6 +49,15 @@ class Column:
     is_number: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """So many rows go at one place of the old ids, and new ones come there."""
+
+    at: int
+    removed: int
+    new: Sequence[str]
+
+
 class PagedTable(QAbstractTableModel):
     """See the module. Ids are unique; a body that could not be read any more shows as an empty, muted row."""
 
@@ -58,7 +70,6 @@ class PagedTable(QAbstractTableModel):
         super().__init__(parent)
         self._columns = tuple(columns)
         self._ids: list[str] = []
-        self._row_of: dict[str, int] | None = None
         self._cache: OrderedDict[str, FactRow | None] = OrderedDict()
         self._stale: set[str] = set()
         self._wanted: list[int] = []
@@ -81,19 +92,20 @@ class PagedTable(QAbstractTableModel):
         return self._ids[row]
 
     def row_of(self, fact_id: str) -> int | None:
-        """The row of an id, None where it is not in the result."""
-        return self._rows().get(fact_id)
+        """The row of an id, None where it is not in the result. Looks through the ids, a millisecond or two for many.
+
+        A dictionary of all rows would answer at once, but would have to be made anew with every fact that is written.
+        """
+        try:
+            return self._ids.index(fact_id)
+        except ValueError:
+            return None
 
     def rows_of(self, ids: Set[str]) -> list[int]:
         """The rows of those ids that are in the result, in order."""
-        if len(ids) * 4 > len(self._ids):
-            return [row for row, each in enumerate(self._ids) if each in ids]  # sorted already
-        return sorted(row for row in map(self._rows().get, ids) if row is not None)
-
-    def _rows(self) -> dict[str, int]:
-        if self._row_of is None:
-            self._row_of = {each: row for row, each in enumerate(self._ids)}
-        return self._row_of
+        if len(ids) > _FEW:
+            return [row for row, each in enumerate(self._ids) if each in ids]
+        return sorted(row for row in map(self.row_of, ids) if row is not None)
 
     def body(self, fact_id: str) -> FactRow | None:
         """The body of an id when it is cached."""
@@ -104,39 +116,54 @@ class PagedTable(QAbstractTableModel):
         if ids == self._ids:
             return
         self.about_to_change.emit()
-        head = _common(self._ids, ids)
-        tail = _common(self._ids[: head - 1 if head else None : -1], ids[: head - 1 if head else None : -1])
-        old_end, new_end = len(self._ids) - tail, len(ids) - tail
-        if old_end > head and new_end > head:
+        self._wanted.clear()
+        edits = edits_between(self._ids, ids)
+        if edits is None:
             self.beginResetModel()
-            self._replace(ids)
+            self._ids = ids
             self.endResetModel()
-        elif new_end > head:
-            self.beginInsertRows(QModelIndex(), head, new_end - 1)
-            self._replace(ids)
-            self.endInsertRows()
         else:
-            self.beginRemoveRows(QModelIndex(), head, old_end - 1)
-            self._replace(ids)
-            self.endRemoveRows()
+            self._apply(edits, ids)
         self.changed.emit()
 
-    def _replace(self, ids: list[str]) -> None:
+    def _apply(self, edits: Sequence[Edit], ids: list[str]) -> None:
+        """Takes rows out and puts rows in, the last ones first, so that the places of the others still hold."""
+        rows = list(self._ids)  # whoever gave the ids may keep them
+        for edit in reversed(edits):
+            if edit.removed:
+                self.beginRemoveRows(QModelIndex(), edit.at, edit.at + edit.removed - 1)
+                del rows[edit.at : edit.at + edit.removed]
+                self._ids = rows
+                self.endRemoveRows()
+            if edit.new:
+                self.beginInsertRows(QModelIndex(), edit.at, edit.at + len(edit.new) - 1)
+                rows[edit.at : edit.at] = edit.new
+                self._ids = rows
+                self.endInsertRows()
         self._ids = ids
-        self._row_of = None
-        self._wanted.clear()
 
     def forget(self, ids: Iterable[str]) -> None:
         """Marks bodies as out of date: they stay on screen until the new ones arrive."""
-        touched = [row for each in ids if each in self._cache and (row := self.row_of(each)) is not None]
-        self._stale.update(self._ids[row] for row in touched)
-        if touched:
-            self._announce(min(touched), max(touched))
+        touched = {each for each in ids if each in self._cache}
+        self._stale.update(touched)
+        if touched and self._ids:
+            self._announce(0, len(self._ids) - 1)
 
     def forget_all(self) -> None:
         """Marks every body as out of date (another store, or ages that moved on)."""
         self._stale.update(self._cache)
         if self._ids:
+            self._announce(0, len(self._ids) - 1)
+
+    def learn(self, rows: Iterable[FactRow]) -> None:
+        """Bodies that came unasked, just before the ids that have them: the rows need not be drawn twice."""
+        are_shown = False
+        for row in rows:
+            are_shown = are_shown or row.id in self._cache
+            self._cache[row.id] = row
+            self._stale.discard(row.id)
+        self._drop_oldest()
+        if are_shown and self._ids:
             self._announce(0, len(self._ids) - 1)
 
     def deliver(self, asked: Sequence[str], rows: Sequence[FactRow]) -> None:
@@ -146,14 +173,16 @@ class PagedTable(QAbstractTableModel):
             self._cache[each] = found.get(each)
             self._cache.move_to_end(each)
             self._stale.discard(each)
+        self._drop_oldest()
+        self._asked = frozenset()
+        if self._ids:
+            self._announce(0, len(self._ids) - 1)  # views draw what is in sight, wherever the rows are by now
+        self._ask_later.start()
+
+    def _drop_oldest(self) -> None:
         while len(self._cache) > CACHED_ROWS:
             gone, _ = self._cache.popitem(last=False)
             self._stale.discard(gone)
-        self._asked = frozenset()
-        places = [row for each in asked if (row := self.row_of(each)) is not None]
-        if places:
-            self._announce(min(places), max(places))
-        self._ask_later.start()
 
     def give_up(self) -> None:
         """The request failed or was dropped; the pages are asked for again when somebody looks at them."""
@@ -250,11 +279,59 @@ def _cell_data(cell: Cell, row: FactRow, role: int) -> object:
     return cell.spoken or None
 
 
-def _common(left: Sequence[str], right: Sequence[str]) -> int:
-    """How many items at the start are the same."""
-    count = 0
-    for one, other in zip(left, right, strict=False):
-        if one != other:
-            break
-        count += 1
+def edits_between(old: Sequence[str], new: Sequence[str]) -> list[Edit] | None:
+    """Few edits that make `new` of `old`, in order; None where it takes many: then everything is another list.
+
+    A run of rows that comes or goes at one place is one edit, however long. Rows that stay are compared in C.
+    """
+    edits: list[Edit] = []
+    at = place = 0
+    while True:
+        same = _common(old, at, new, place)
+        at, place = at + same, place + same
+        left, right = len(old) - at, len(new) - place
+        if not left or not right:
+            step = left, right
+        else:
+            found = _next_step(old, at, new, place)
+            if found is None:
+                return None
+            step = found
+        if step != (0, 0):
+            edits.append(Edit(at, step[0], new[place : place + step[1]]))
+        at, place = at + step[0], place + step[1]
+        if at == len(old) and place == len(new):
+            return edits
+        if len(edits) == _MOST_EDITS:
+            return None
+
+
+def _next_step(old: Sequence[str], at: int, new: Sequence[str], place: int) -> tuple[int, int] | None:
+    """How many rows go here and how many come, until both lists go on alike."""
+    longer = len(new) - place - (len(old) - at)
+    if longer > 0 and old[at:] == new[place + longer :]:
+        return 0, longer  # the rest of the old ids stays, however many come before it
+    if longer < 0 and old[at - longer :] == new[place:]:
+        return -longer, 0
+    nearest = {fact_id: far for far, fact_id in enumerate(new[place : place + _FARTHEST])}
+    steps = [(far, nearest[fact_id]) for far, fact_id in enumerate(old[at : at + _FARTHEST]) if fact_id in nearest]
+    if not steps and at and max(len(old) - at, len(new) - place) <= _FARTHEST:
+        return len(old) - at, len(new) - place  # nothing but the last few rows is another
+    return min(steps, key=sum, default=None)
+
+
+def _common(left: Sequence[str], left_at: int, right: Sequence[str], right_at: int) -> int:
+    """How many items are the same from there on: longer and longer pieces are compared, then halves of the last."""
+    most = min(len(left) - left_at, len(right) - right_at)
+
+    def are_same(first: int, end: int) -> bool:
+        return left[left_at + first : left_at + end] == right[right_at + first : right_at + end]
+
+    count, piece = 0, 64
+    while count < most and are_same(count, min(count + piece, most)):
+        count, piece = min(count + piece, most), 2 * piece
+    while piece:
+        end = min(count + piece, most)
+        count = end if are_same(count, end) else count
+        piece //= 2
     return count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from gm_desktop.formatting import age, number, utc_time
 from gm_desktop.i18n import tr
 from gm_desktop.models.agent_list import AgentLine, AgentList, agent_lines
 from gm_desktop.models.fact_row import FactRow, agent_title, fact_row
-from gm_desktop.models.paged_table import Cell, Column, PagedTable
+from gm_desktop.models.paged_table import PAGE_ROWS, Cell, Column, PagedTable
 from gm_desktop.notices import sentence_for
 from gm_desktop.tickets import Latest
 from gm_desktop.viewmodels.fact_details import FactDetails, FactDetailsViewModel
@@ -24,7 +24,7 @@ from gm_desktop.viewmodels.fact_words import channel_title, confidence_title, st
 from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading, PageState
 from gm_engine.clock import Clock
 from gm_engine.errors import GrayMatterError
-from gm_engine.records import SHARED_AGENT_ID, Changes, FactQuery, SortColumn
+from gm_engine.records import SHARED_AGENT_ID, Changes, FactListing, FactQuery, SortColumn
 
 if TYPE_CHECKING:
     from gm_engine import Memory
@@ -37,9 +37,10 @@ FOLLOW_MS = 120
 class _Listing:
     """One answer of the read lane: the ids that pass the filter and the namespaces with counts."""
 
-    ids: list[str]
+    found: FactListing
     lines: list[AgentLine]
     total: int
+    written: list[FactRow]
 
 
 class MemoryViewModel(QObject):
@@ -62,6 +63,8 @@ class MemoryViewModel(QObject):
         self.state: PageState = Loading()
         self.selected: frozenset[str] = frozenset()
         self._total = 0
+        self._known: FactListing | None = None
+        self._written: frozenset[str] = frozenset()
         self._is_listing = False
         self._wanted_id: str | None = None
         self._is_loosened = False
@@ -174,7 +177,9 @@ class MemoryViewModel(QObject):
             return
         self._is_listing = True
         query = self.filter.query(self._clock.now_ns(), sort=self.sort[0], descending=self.sort[1])
-        self._listing.take(self._host.read(partial(_load, query), self._on_listed, self._on_failed))
+        written, self._written = self._written, frozenset()
+        job = partial(_load, query, self._known, written if len(written) <= PAGE_ROWS else ())
+        self._listing.take(self._host.read(job, self._on_listed, self._on_failed))
 
     def _on_listed(self, listing: _Listing) -> None:
         self._is_listing = False
@@ -182,17 +187,19 @@ class MemoryViewModel(QObject):
         if self.filter.agent_id is not None and self.agents.row_of(self.filter.agent_id) is None:
             self._on_agent_gone()
             return
-        self._total = listing.total
-        self.table.set_ids(listing.ids)
-        self._keep_selection(listing.ids)
-        self._set_state(Full(len(listing.ids)) if listing.ids else self._empty())
+        self._total, self._known = listing.total, listing.found
+        ids = listing.found.ids
+        self.table.learn(row for row in listing.written if row.id not in self._written)
+        self.table.set_ids(ids)
+        self._keep_selection()
+        self._set_state(Full(len(ids)) if ids else self._empty())
 
     def _on_agent_gone(self) -> None:
         self.filter = replace(self.filter, agent_id=None)
         self.filter_changed.emit()
         self.reload()
 
-    def _keep_selection(self, ids: list[str]) -> None:
+    def _keep_selection(self) -> None:
         wanted = self._wanted_id
         if wanted is not None and self.table.row_of(wanted) is not None:
             self._wanted_id = None
@@ -203,7 +210,8 @@ class MemoryViewModel(QObject):
         elif self.selected:
             # one fact stays in the inspector when a change hides it, so that it can be brought back
             keeps_hidden = len(self.selected) == 1 and not self._drops_hidden
-            self.select(self.selected if keeps_hidden else self.selected.intersection(ids))
+            if not keeps_hidden:
+                self.select(self.table.id_at(row) for row in self.table.rows_of(self.selected))
         self._drops_hidden = False
 
     def _on_failed(self, error: GrayMatterError) -> None:
@@ -223,6 +231,7 @@ class MemoryViewModel(QObject):
     def _on_changed(self, changes: Changes) -> None:
         if "fact" in changes.kinds:
             self.table.forget(changes.fact_ids)
+            self._written |= changes.fact_ids
             if not self._reload_soon.isActive():
                 self._reload_soon.start(FOLLOW_MS)
 
@@ -236,6 +245,7 @@ class MemoryViewModel(QObject):
         self._bodies.cancel()
         self._reload_soon.stop()
         self.select(())
+        self._known, self._written = None, frozenset()
         self.table.give_up()
         self.table.set_ids([])
         self.table.forget_all()
@@ -301,10 +311,11 @@ def _status_cell(row: FactRow) -> Cell:
     return Cell("" if row.status == "live" else status_title(row.status), "" if row.status == "live" else row.status)
 
 
-def _load(query: FactQuery, memory: Memory) -> _Listing:
+def _load(query: FactQuery, known: FactListing | None, written: Collection[str], memory: Memory) -> _Listing:
     agents = memory.agents()
     total = sum(each.live + each.retired + each.aliases for each in agents)
-    return _Listing(memory.fact_ids(query), agent_lines(agents, with_all=True), total)
+    rows = [fact_row(fact) for fact in memory.facts(tuple(written))] if written else []
+    return _Listing(memory.follow_ids(query, known), agent_lines(agents, with_all=True), total, rows)
 
 
 def _telling(ids: list[str], memory: Memory) -> str | None:

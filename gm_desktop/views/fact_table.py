@@ -51,7 +51,7 @@ class FactTable(QTableView):
         self._anchor: tuple[str, int] | None = None
         self._current_id: str | None = None
         self._is_syncing = False
-        self._was_reset = False
+        self._lost_rows = False
         self._set_up(theme)
         self._wire()
         self._fit_columns()
@@ -90,7 +90,8 @@ class FactTable(QTableView):
     def _wire(self) -> None:
         self._table.about_to_change.connect(self._keep_place)
         self._table.changed.connect(self._return_to_place)
-        self._table.modelReset.connect(self._on_reset)
+        self._table.modelReset.connect(self._on_rows_gone)
+        self._table.rowsRemoved.connect(self._on_rows_gone)
         self.selectionModel().selectionChanged.connect(self._on_selected)
         self.selectionModel().currentRowChanged.connect(self._on_current)
         self._viewmodel.selection_changed.connect(self._show_selection)
@@ -189,8 +190,8 @@ class FactTable(QTableView):
         at_top = offset == 0 or row >= len(self._table.ids)
         self._anchor = None if at_top else (self._table.id_at(row), offset % ROW_HEIGHT)
 
-    def _on_reset(self) -> None:
-        self._was_reset = True
+    def _on_rows_gone(self) -> None:
+        self._lost_rows = True
 
     def _return_to_place(self) -> None:
         if self._anchor is not None:
@@ -202,8 +203,8 @@ class FactTable(QTableView):
         if current is not None:
             self._set_current(current)
         self._is_syncing = False
-        if self._was_reset or self._spans:  # rows that come and go keep the view's selection by themselves
-            self._was_reset = False
+        if self._lost_rows or self._spans:  # those that only come keep the view's selection; a lost one may be back
+            self._lost_rows = False
             self._show_selection()
 
     # columns

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from pytestqt.qtbot import QtBot
 
@@ -117,15 +117,16 @@ def test_sorting_is_announced_and_not_done(table: PagedTable, qtbot: QtBot) -> N
 def test_whatever_the_change_the_model_keeps_qts_promises(old: Sequence[int], new: Sequence[int]) -> None:
     table = make_table()
     table.set_ids([str(each) for each in old])
-    inserted: list[tuple[int, int]] = []
-    removed: list[tuple[int, int]] = []
-    table.rowsInserted.connect(lambda _parent, first, last: inserted.append((first, last)))
-    table.rowsRemoved.connect(lambda _parent, first, last: removed.append((first, last)))
+    kept = [QPersistentModelIndex(table.index(at, 0)) for at in range(len(old))]
+    resets: list[None] = []
+    table.modelReset.connect(lambda: resets.append(None))
     table.set_ids([str(each) for each in new])
+    for index, fact_id in zip(kept, old, strict=True):
+        assert not index.isValid() or table.id_at(index.row()) == str(fact_id)
+    assert not resets or not set(old) & set(new)
     assert list(table.ids) == [str(each) for each in new]
     assert table.rowCount(QModelIndex()) == len(new)
     assert all(table.row_of(str(each)) == at for at, each in enumerate(new))
-    assert len(inserted) + len(removed) <= 1
 
 
 def test_a_fact_on_top_is_an_insertion_so_that_the_view_stays_put(table: PagedTable, qtbot: QtBot) -> None:
@@ -134,3 +135,54 @@ def test_a_fact_on_top_is_an_insertion_so_that_the_view_stays_put(table: PagedTa
         table.set_ids(["3", "2", "1"])
     assert inserted.args is not None
     assert inserted.args[1:] == [0, 0]
+
+
+def changes_of(table: PagedTable) -> list[str]:
+    """Writes down what views are told of rows."""
+    told: list[str] = []
+    table.rowsInserted.connect(lambda _parent, first, last: told.append(f"+{first}-{last}"))
+    table.rowsRemoved.connect(lambda _parent, first, last: told.append(f"-{first}-{last}"))
+    table.modelReset.connect(lambda: told.append("reset"))
+    return told
+
+
+def test_a_fact_that_is_replaced_far_down_is_two_small_changes_and_no_new_list(table: PagedTable) -> None:
+    ids = [f"{n:06}" for n in range(1_000)]
+    table.set_ids(ids)
+    told = changes_of(table)
+    table.set_ids(["new", *ids[:700], *ids[701:]])
+    assert told == ["-700-700", "+0-0"]
+
+
+def test_a_long_run_of_facts_that_comes_or_goes_is_one_change(table: PagedTable) -> None:
+    ids = [f"{n:06}" for n in range(1_000)]
+    table.set_ids(ids)
+    told = changes_of(table)
+    table.set_ids(ids[:100] + ids[900:])
+    table.set_ids(ids)
+    assert told == ["-100-899", "+100-899"]
+
+
+def test_another_order_is_another_list(table: PagedTable) -> None:
+    ids = [f"{n:06}" for n in range(1_000)]
+    table.set_ids(ids)
+    told = changes_of(table)
+    table.set_ids(ids[::-1])
+    assert told == ["reset"]
+
+
+def test_a_row_whose_body_is_known_before_it_comes_is_not_asked_for(table: PagedTable, qtbot: QtBot) -> None:
+    table.set_ids(["1"])
+    table.deliver(("1",), [row("1")])
+    with qtbot.assertNotEmitted(table.rows_wanted, wait=20):
+        table.learn([row("2", "known")])
+        table.set_ids(["2", "1"])
+        assert text_at(table, 0) == "known"
+
+
+def test_a_body_that_is_learned_anew_is_drawn_anew(table: PagedTable, qtbot: QtBot) -> None:
+    table.set_ids(["1"])
+    table.deliver(("1",), [row("1", "old")])
+    with qtbot.waitSignal(table.dataChanged):
+        table.learn([row("1", "new")])
+    assert text_at(table, 0) == "new"
