@@ -85,6 +85,11 @@ def digits(value: int) -> str:
     return grouped if spoken().startswith("en") else grouped.replace(",", "\u202f")
 
 
+def decimal(written: str) -> str:
+    """A number that was written with a point, with the decimal comma where the language has one."""
+    return written if spoken().startswith("en") else written.replace(".", ",")
+
+
 def spoken() -> str:
     """The language of what is said now."""
     return _speaker.catalogue.language

@@ -25,7 +25,7 @@ def system_language() -> str:
 def speak(app: QApplication, language: str) -> None:
     """Says everything from now on in `language`, a key of `LANGUAGES` or the pseudo-locale; "" is the system's.
 
-    Boxes write numbers as our sentences do, with a decimal point.
+    Qt itself writes numbers with a point; `i18n.decimal` writes them as the language does.
     """
     chosen = language if language in (*LANGUAGES, PSEUDO) else system_language()
     use_language(chosen)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from gm_desktop.formatting import number
-from gm_desktop.i18n import tr, tr_count
+from gm_desktop.i18n import decimal, tr, tr_count
 from gm_desktop.models.fact_row import agent_title
 from gm_desktop.models.hit_list import Hit
 from gm_desktop.plain_text import excerpt
@@ -123,7 +123,7 @@ def _answer_both(question: Question, now_ns: int, memory: Memory, *, saved: Rank
     for position, ((fact, place, receipt), score) in enumerate(zip(found, scores, strict=True), 1):
         own = _hit(receipt, position=position, best=receipt.final_score, now_ns=now_ns, language=language)
         scale = score / best if best else 0.0
-        hits.append(replace(own, shares=tuple(share * scale for share in own.shares), score=f"{score:.5f}"))
+        hits.append(replace(own, shares=tuple(share * scale for share in own.shares), score=decimal(f"{score:.5f}")))
         note = tr(
             "Place {place} of {agent}'s own answer, with this score. The merged list adds 1 ÷ (60 + place) of each"
             " list that holds the text.",
@@ -183,7 +183,7 @@ def _hit(receipt: Receipt, *, position: int, best: float, now_ns: int, language:
         hit,
         spans=matched_spans(hit.text, receipt.matched_terms, language),
         shares=tuple(line.share * scale for line in summed.lines),
-        score=f"{receipt.final_score:.5f}",
+        score=decimal(f"{receipt.final_score:.5f}"),
         spoken=tr("Hit {position}: {fact}. {reasons}", position=position, fact=hit.text, reasons=", ".join(named)),
     )
 

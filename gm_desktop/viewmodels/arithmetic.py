@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
 
+from gm_desktop.i18n import decimal
 from gm_engine.records import Receipt
 
 FEWEST_DECIMALS = 5
@@ -68,18 +69,18 @@ def arithmetic(receipt: Receipt) -> Arithmetic:
         SignalLine(
             signal=signal,
             rank=rank,
-            weight=short_number(weight),
+            weight=decimal(short_number(weight)),
             divisor=ranks.k + rank,
-            value=f"{value:f}",
+            value=decimal(f"{value:f}"),
             share=part / base if base else 0.0,
         )
         for signal, rank, weight, part, value in zip(SIGNALS, places, weights, parts, shown, strict=True)
     )
     return Arithmetic(
         lines=lines,
-        base=f"{total:f}",
+        base=decimal(f"{total:f}"),
         factor=_factor_line(receipt),
-        final=f"{_step(total * Decimal(short_number(factor)), decimals):f}",
+        final=decimal(f"{_step(total * Decimal(short_number(factor)), decimals):f}"),
         reproduces=abs(base - ranks.fused_score) <= 1e-12 and abs(base * factor - receipt.final_score) <= 1e-12,
     )
 
@@ -95,7 +96,7 @@ def _factor_line(receipt: Receipt) -> FactorLine | None:
         return None
     sign = {"verified": 1, "inferred": 0, "unverified": -1}[ranking.effective_confidence.value]
     weight = short_number(ranking.confidence_weight)
-    return FactorLine(ranking.effective_confidence.value, weight, sign, short_number(ranking.factor))
+    return FactorLine(ranking.effective_confidence.value, decimal(weight), sign, decimal(short_number(ranking.factor)))
 
 
 def _decimals(parts: Sequence[float], base: float, factor: float) -> int:

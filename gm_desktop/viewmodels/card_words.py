@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gm_desktop.formatting import age, local_time, number, utc_time
-from gm_desktop.i18n import in_sentence, tr, tr_count
+from gm_desktop.i18n import decimal, in_sentence, tr, tr_count
 from gm_desktop.models.fact_row import agent_title
 from gm_desktop.models.proposal_cards import Card, CardFact, CardLine, Caution, Spans
 from gm_desktop.models.word_changes import word_changes
@@ -251,7 +251,7 @@ def _card_fact(fact: Fact, removed: Spans, now_ns: int) -> CardFact:
     parts = [
         age(fact.created_ns, now_ns),
         origin_sentence(fact.origin),
-        tr("weight {weight}", weight=f"{fact.weight:.2f}"),
+        tr("weight {weight}", weight=decimal(f"{fact.weight:.2f}")),
     ]
     return CardFact(
         id=fact.id,

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.formatting import age, local_time, number, utc_time
-from gm_desktop.i18n import tr
+from gm_desktop.i18n import decimal, tr
 from gm_desktop.models.fact_row import agent_title, fact_status
 from gm_desktop.notices import sentence_for
 from gm_desktop.plain_text import row_text
@@ -228,7 +228,7 @@ def _facts(fact: Fact, now_ns: int) -> tuple[tuple[str, str, str], ...]:
         (tr("Uses"), number(fact.access_count), ""),
         (
             tr("Weight"),
-            f"{fact.weight:.2f}",
+            decimal(f"{fact.weight:.2f}"),
             tr("How well the fact is retained, from 0 to 1. It does not affect truth."),
         ),
         (tr("Origin"), origin_sentence(fact.origin), ""),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC
 
 from gm_desktop.formatting import local_date
-from gm_desktop.i18n import tr
+from gm_desktop.i18n import decimal, tr
 from gm_desktop.models.fact_row import agent_title
 from gm_desktop.plain_text import row_text
 from gm_desktop.viewmodels.fact_filter import FactFilter
@@ -132,7 +132,13 @@ def extras_title(wanted: FactFilter) -> str:
         )
     if wanted.weight is not None:
         low, high = wanted.weight
-        parts.append(tr("Weight {low} to {high}", low=f"{low:.1f}", high=f"{1.0 if high is None else high:.1f}"))
+        parts.append(
+            tr(
+                "Weight {low} to {high}",
+                low=decimal(f"{low:.1f}"),
+                high=decimal(f"{1.0 if high is None else high:.1f}"),
+            )
+        )
     if wanted.unused:
         parts.append(tr("Never recalled"))
     if wanted.without_vector:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gm_desktop.formatting import age, local_date, utc_time
-from gm_desktop.i18n import digits, tr
+from gm_desktop.i18n import decimal, digits, tr
 from gm_desktop.models.fact_row import agent_title
 from gm_desktop.plain_text import row_text
 from gm_desktop.viewmodels.graph_data import GraphData, kind_title
@@ -140,7 +140,11 @@ def entity_details(memory: Memory, data: GraphData, entity_id: str, now_ns: int)
         rows=(
             (tr("First seen"), local_date(entity.first_seen_ns), utc_time(entity.first_seen_ns)),
             (tr("Last seen"), local_date(entity.last_seen_ns), utc_time(entity.last_seen_ns)),
-            (tr("Weight"), f"{entity.weight:.2f}", tr("Halves for every 30 days in which no fact mentions it")),
+            (
+                tr("Weight"),
+                decimal(f"{entity.weight:.2f}"),
+                tr("Halves for every 30 days in which no fact mentions it"),
+            ),
             (tr("Made by"), makers.get(entity.made_by, entity.made_by), ""),
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gm_desktop.i18n import tr
+from gm_desktop.i18n import decimal, tr
 from gm_desktop.models.line_list import Line
 from gm_desktop.plain_text import row_text
 
@@ -56,12 +56,12 @@ def run_report(report: QuerySetReport, *, is_trial: bool) -> RunReport:
 
 def _metric(title: str, before: float, after: float, is_share: bool) -> Metric:
     def said(value: float) -> str:
-        return tr("{value} %", value=f"{100 * value:.0f}") if is_share else f"{value:.3f}"
+        return tr("{value} %", value=f"{100 * value:.0f}") if is_share else decimal(f"{value:.3f}")
 
     difference = after - before
     if abs(difference) < 5e-4:
         return Metric(title, said(before), said(after), "", "text_muted")
-    change = f"{100 * difference:+.0f}" if is_share else f"{difference:+.3f}"
+    change = f"{100 * difference:+.0f}" if is_share else decimal(f"{difference:+.3f}")
     return Metric(title, said(before), said(after), change.replace("-", "−"), "success" if difference > 0 else "danger")
 
 

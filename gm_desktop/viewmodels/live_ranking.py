@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gm_desktop.i18n import tr
+from gm_desktop.i18n import decimal, tr
 from gm_desktop.models.hit_list import Hit
 from gm_desktop.plain_text import row_text
 from gm_desktop.viewmodels.hits import plain_hit, with_move
@@ -91,7 +91,7 @@ class LiveRanking:
             known,
             position=standing.place,
             shares=(standing.vector * part, standing.keyword * part, standing.recency * part),
-            score=f"{standing.final_score:.5f}",
+            score=decimal(f"{standing.final_score:.5f}"),
             spoken=tr("Hit {position}: {fact}", position=standing.place, fact=known.text),
         )
         return with_move(hit, self.place_before(hit.id))

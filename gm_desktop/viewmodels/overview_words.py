@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from gm_desktop.formatting import local_date, local_time, number
-from gm_desktop.i18n import in_sentence, tr, tr_count
+from gm_desktop.i18n import decimal, in_sentence, tr, tr_count
 from gm_desktop.models.fact_row import agent_title
 from gm_desktop.viewmodels.fact_filter import FactFilter
 from gm_desktop.viewmodels.fact_words import channel_title, confidence_title
@@ -239,7 +239,7 @@ def _weights(found: Overview) -> Chart:
     bars = []
     for at, count in enumerate(found.weights):
         low, high = at / WEIGHT_BUCKETS, (at + 1) / WEIGHT_BUCKETS
-        title = f"{low:.1f} – {high:.1f}"
+        title = decimal(f"{low:.1f} – {high:.1f}")
         below = None if at == WEIGHT_BUCKETS - 1 else high
         hover = tr_count("Weight {title}: {count} fact", "Weight {title}: {count} facts", count, title=title)
         bars.append(Bar(title, count, hover, _facts(FactFilter(kind="content", weight=(low, below)))))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gm_desktop.formatting import local_time, number, utc_time
-from gm_desktop.i18n import in_sentence, tr, tr_count
+from gm_desktop.i18n import decimal, in_sentence, tr, tr_count
 from gm_desktop.models.fact_row import agent_title, fact_status
 from gm_desktop.models.line_list import Line
 from gm_desktop.plain_text import row_text
@@ -208,5 +208,6 @@ def _sum(receipt: Receipt) -> str:
     total = " + ".join(parts)
     factor = receipt.ranking.factor if receipt.ranking is not None else 1.0
     if factor != 1.0:
-        total = f"({total}) × {short_number(factor)}" if len(parts) > 1 else f"{total} × {short_number(factor)}"
+        times = decimal(short_number(factor))
+        total = f"({total}) × {times}" if len(parts) > 1 else f"{total} × {times}"
     return f"{summed.final} = {total}"

@@ -23,7 +23,7 @@ from gm_desktop.engine_choices import (
 )
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.formatting import duration, number
-from gm_desktop.i18n import tr, tr_count
+from gm_desktop.i18n import decimal, tr, tr_count
 from gm_desktop.notices import Notices
 from gm_desktop.plain_text import row_text
 from gm_desktop.preferences import Preferences
@@ -290,7 +290,7 @@ def _embedded(found: EmbeddingTrial) -> str:
         model=found.model,
         dims=found.dims,
         ms=round(found.took_s * 1000),
-        alike=f"{found.similarity:.2f}",
+        alike=decimal(f"{found.similarity:.2f}"),
     )
 
 
@@ -298,6 +298,6 @@ def _summed_up(found: LanguageTrial) -> str:
     return tr(
         "{model} answers after {seconds} s: {summary}",
         model=found.model,
-        seconds=f"{found.took_s:.1f}",
+        seconds=decimal(f"{found.took_s:.1f}"),
         summary=row_text(found.summary, 200),
     )

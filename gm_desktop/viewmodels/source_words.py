@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gm_desktop.formatting import number
-from gm_desktop.i18n import tr, tr_count
+from gm_desktop.i18n import decimal, tr, tr_count
 from gm_desktop.models.line_list import Line
 
 if TYPE_CHECKING:
@@ -170,8 +170,8 @@ def details(config: SourceConfig | None, found: SourceHealth | None) -> tuple[tu
         if config.location:
             rows.append((tr("Location"), config.location))
         rows.append((tr("Ceiling"), _word(_SENSITIVITIES, config.ceiling)))
-        rows.append((tr("Prior"), f"{config.prior:g}"))
-        rows.append((tr("Waits"), tr("{seconds} s for an answer", seconds=f"{config.deadline_s:g}")))
+        rows.append((tr("Prior"), decimal(f"{config.prior:g}")))
+        rows.append((tr("Waits"), tr("{seconds} s for an answer", seconds=decimal(f"{config.deadline_s:g}"))))
     return tuple((name, value, "") for name, value in rows)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gm_desktop.formatting import isolate, local_time, utc_time
-from gm_desktop.i18n import tr
+from gm_desktop.i18n import decimal, tr
 from gm_desktop.models.fact_row import agent_title
 from gm_desktop.plain_text import Excerpt, row_text
 from gm_desktop.viewmodels.arithmetic import Arithmetic, SignalLine, arithmetic
@@ -118,14 +118,14 @@ def _signal_note(line: SignalLine, receipt: Receipt) -> str:
     if line.signal == "vector":
         if line.rank:
             similarity = receipt.similarity
-            return "" if similarity is None else tr("similarity {value}", value=f"{similarity:.3f}")
+            return "" if similarity is None else tr("similarity {value}", value=decimal(f"{similarity:.3f}"))
         return tr("not among the nearest, or no vector yet")
     if line.signal == "keyword":
         if line.rank:
             score = receipt.keyword_score
-            return "" if score is None else tr("BM25 {value}", value=f"{score:.2f}")
+            return "" if score is None else tr("BM25 {value}", value=decimal(f"{score:.2f}"))
         return tr("shares too few of the question's words")
-    return tr("{age} days old", age=f"{receipt.age_days:.1f}") if line.rank else ""
+    return tr("{age} days old", age=decimal(f"{receipt.age_days:.1f}")) if line.rank else ""
 
 
 def _factor_note(summed: Arithmetic) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gm_desktop.formatting import local_date, local_time, number
-from gm_desktop.i18n import tr
+from gm_desktop.i18n import decimal, tr
 from gm_desktop.models.fact_row import agent_title
 from gm_desktop.plain_text import excerpt
 from gm_desktop.viewmodels.arithmetic import short_number
@@ -100,8 +100,8 @@ def why_not_report(
         verdict=verdict,
         detail=detail,
         signals=_signals(report),
-        score=f"{report.final_score:.6f}" if report.place is not None else "",
-        cutoff=f"{report.cutoff:.6f}" if report.place is not None and report.cutoff is not None else "",
+        score=decimal(f"{report.final_score:.6f}") if report.place is not None else "",
+        cutoff=decimal(f"{report.cutoff:.6f}") if report.place is not None and report.cutoff is not None else "",
         remedies=remedies,
         other=_other(report),
     )
@@ -120,7 +120,7 @@ def _signals(report: MissingReport) -> tuple[SignalStanding, ...]:
         SignalStanding(
             title=signal_title(each.signal),
             place=tr("rank {rank}", rank=number(each.rank)) if each.rank else tr("not ranked"),
-            value=f"{each.score:.6f}" if each.rank else "–",
+            value=decimal(f"{each.score:.6f}") if each.rank else "–",
             share=each.score * factor / whole if whole else 0.0,
         )
         for each in report.contributions
@@ -207,7 +207,11 @@ def _sentence(remedy: Remedy) -> str:
         return tr("Loosen the confidence filter to {label}", label=label)
     if remedy.knob == "top_k":
         return _top_k_sentence(int(before), int(after))
-    values = {"knob": tr(_KNOBS[remedy.knob]), "before": short_number(before), "after": short_number(after)}
+    values = {
+        "knob": tr(_KNOBS[remedy.knob]),
+        "before": decimal(short_number(before)),
+        "after": decimal(short_number(after)),
+    }
     if after > before:
         return tr("Raise {knob} from {before} to {after}", **values)
     return tr("Lower {knob} from {before} to {after}", **values)

@@ -7,7 +7,7 @@ from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QButtonGroup, QDateTimeEdit, QDialog, QMenu, QPushButton, QVBoxLayout, QWidget
 
 from gm_desktop.formatting import local_time
-from gm_desktop.i18n import spoken, tr
+from gm_desktop.i18n import decimal, spoken, tr
 from gm_desktop.theme import MARGIN, SPACE
 from gm_desktop.viewmodels.fact_words import confidence_title
 from gm_desktop.viewmodels.question import FILTERS, SCOPES
@@ -110,9 +110,13 @@ class SearchOptions(QWidget):
         saved = self._viewmodel.saved.numbers["confidence_weight"]
         tried = trial.numbers.get("confidence_weight")
         shown = saved if tried is None else tried
-        self._say(self.weight, tr("Weight {value}", value=f"{shown:.4g}"), is_on=tried is not None)
+        self._say(self.weight, tr("Weight {value}", value=decimal(f"{shown:.4g}")), is_on=tried is not None)
         for weight, action in self._weight_actions.items():
-            text = tr("As the store ({value})", value=f"{saved:.6g}") if weight is None else f"{weight:g}"
+            text = (
+                tr("As the store ({value})", value=decimal(f"{saved:.6g}"))
+                if weight is None
+                else decimal(f"{weight:g}")
+            )
             action.setText(text)
             action.setChecked(weight == tried)
         as_of = asked.as_of_ns

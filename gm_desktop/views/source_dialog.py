@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
-    QDoubleSpinBox,
     QFormLayout,
     QLabel,
     QLineEdit,
@@ -21,6 +20,7 @@ from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.viewmodels.source_settings import SettingField, settings_from
 from gm_desktop.viewmodels.sources import Greeting, SourceDraft, SourcesViewModel
 from gm_desktop.widgets.basics import push_button, row, set_kind, text_label
+from gm_desktop.widgets.form_card import DecimalBox
 from gm_desktop.widgets.scrolled import scroll_area
 
 WIDTH, TALL = 600, 720
@@ -189,8 +189,8 @@ def _label(title: str) -> QLabel:
     return label
 
 
-def _number(low: float, high: float, value: float) -> QDoubleSpinBox:
-    box = QDoubleSpinBox()
+def _number(low: float, high: float, value: float) -> DecimalBox:
+    box = DecimalBox()
     box.setRange(low, high)
     box.setDecimals(1)
     box.setSingleStep(0.5)

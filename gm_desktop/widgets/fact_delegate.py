@@ -105,7 +105,7 @@ class FactDelegate(QStyledItemDelegate):
     def _paint_meter(self, painter: QPainter, inner: QRectF, text: str) -> None:
         """A retention weight: its figure and a short bar, both from the same number."""
         try:
-            value = min(1.0, max(0.0, float(text)))
+            value = min(1.0, max(0.0, float(text.replace(",", "."))))
         except ValueError:
             value = 0.0
         painter.setPen(self._theme.color("text_muted"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSignalBlocker, Qt
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtGui import QValidator, QWheelEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QDoubleSpinBox,
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gm_desktop.i18n import decimal
 from gm_desktop.theme import Theme
 from gm_desktop.widgets.basics import Picture, text_label
 from gm_desktop.widgets.line_view import LINE_INDENT
@@ -126,7 +127,24 @@ class CountBox(QSpinBox):
         event.ignore()
 
 
-class ShareBox(QDoubleSpinBox):
+class DecimalBox(QDoubleSpinBox):
+    """A figure with a fraction, written as the language writes it; point and comma may be typed for it."""
+
+    def textFromValue(self, value: float) -> str:
+        """With the decimal comma where the language has one."""
+        return decimal(super().textFromValue(value))
+
+    def valueFromText(self, text: str) -> float:
+        """The figure, whichever mark it has."""
+        return super().valueFromText(text.replace(",", "."))
+
+    def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
+        """What may be typed: as with a point."""
+        state, _, at = super().validate(text.replace(",", "."), position)
+        return state, text, at
+
+
+class ShareBox(DecimalBox):
     """A figure from 0 to `highest`, in steps of 0.05. A change counts when the field is left or a step is made."""
 
     def __init__(self, highest: float) -> None:
@@ -147,7 +165,7 @@ class ShareBox(QDoubleSpinBox):
 
     def textFromValue(self, value: float) -> str:
         """No more digits than it has."""
-        return f"{value:.3f}".rstrip("0").rstrip(".")
+        return decimal(f"{value:.3f}".rstrip("0").rstrip("."))
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Lets the page scroll."""

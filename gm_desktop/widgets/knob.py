@@ -8,6 +8,7 @@ from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QSlider, QWidget
 
+from gm_desktop.i18n import decimal
 from gm_desktop.theme import Theme, font
 from gm_desktop.widgets.basics import set_kind, text_label
 from gm_desktop.widgets.contribution_bar import SignalDot
@@ -85,7 +86,7 @@ class Figure(QLineEdit):
         is_same = value == self._value
         self._value = value
         if not (is_same and self.hasFocus()):
-            self.setText(f"{round(value, 3):.7g}")
+            self.setText(decimal(f"{round(value, 3):.7g}"))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Up and down step."""
@@ -103,11 +104,11 @@ class Figure(QLineEdit):
         if value != round(self._value, 3) and math.isfinite(value):  # a rounded figure that was not touched stays exact
             self._enter(value)
         else:
-            self.setText(f"{round(self._value, 3):.7g}")
+            self.setText(decimal(f"{round(self._value, 3):.7g}"))
 
     def _enter(self, value: float) -> None:
         self._value = min(self._highest, max(self._lowest, value))
-        self.setText(f"{round(self._value, 3):.7g}")
+        self.setText(decimal(f"{round(self._value, 3):.7g}"))
         self.entered.emit(self._value)
 
 

@@ -117,7 +117,7 @@ def test_dates_digits_and_titles_follow_the_language() -> None:
     assert size(900) == "900 bytes"
     use_language("de")
     assert (local_date(at_ns), digits(12_345), in_sentence("Fakten")) == ("12. März 2026", "12\u202f345", "Fakten")
-    assert (size(900), size(1_500)) == ("900 Byte", "1.5 kB")
+    assert (size(900), size(1_500)) == ("900 Byte", "1,5 kB")
 
 
 @pytest.mark.parametrize("text", ["Undo", " days", "{count} facts of {agent}", "Open store…", "Undo: "])

@@ -1,0 +1,84 @@
+"""Numbers with a fraction: a comma in German and Spanish, a point in English, either one where a person types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtGui import QValidator
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from gm_desktop.formatting import number, size
+from gm_desktop.i18n import decimal, use_language
+from gm_desktop.widgets.form_card import DecimalBox, ShareBox
+from gm_desktop.widgets.knob import Figure
+
+LANGUAGES = pytest.mark.parametrize(("language", "mark"), [("en", "."), ("de", ","), ("es", ",")])
+
+
+@pytest.fixture(autouse=True)
+def _english_afterwards() -> Iterator[None]:
+    yield
+    use_language("en")
+
+
+@LANGUAGES
+def test_a_fraction_has_the_mark_of_the_language(language: str, mark: str) -> None:
+    use_language(language)
+    assert decimal("0.85") == f"0{mark}85"
+    assert decimal("+0.125") == f"+0{mark}125"
+    assert decimal("12") == "12"
+    assert size(12_345) == f"12{mark}3 kB"
+    assert size(1_500_000) == f"1{mark}5 MB"
+
+
+@pytest.mark.parametrize(("language", "shown"), [("en", "1,234,567"), ("de", "1 234 567"), ("es", "1 234 567")])
+def test_thousands_are_parted_by_what_nobody_takes_for_the_mark_of_a_fraction(language: str, shown: str) -> None:
+    use_language(language)
+    assert number(1_234_567).replace("\u202f", " ") == shown
+
+
+@LANGUAGES
+@pytest.mark.parametrize("typed", ["0.85", "0,85"])
+def test_a_box_shows_the_mark_and_takes_either(qtbot: QtBot, language: str, mark: str, typed: str) -> None:
+    use_language(language)
+    box = ShareBox(2.0)
+    qtbot.addWidget(box)
+    box.setValue(0.5)
+    assert box.text() == f"0{mark}5"
+    box.lineEdit().clear()
+    QTest.keyClicks(box.lineEdit(), typed)
+    box.interpretText()
+    assert (box.value(), box.text()) == (0.85, f"0{mark}85")
+
+
+@LANGUAGES
+def test_a_box_with_a_unit_and_fixed_digits_keeps_both(qtbot: QtBot, language: str, mark: str) -> None:
+    use_language(language)
+    box = DecimalBox()
+    qtbot.addWidget(box)
+    box.setDecimals(1)
+    box.setSuffix(" s")
+    box.setValue(2.5)
+    assert box.text() == f"2{mark}5 s"
+    box.stepUp()
+    assert (box.value(), box.text()) == (3.5, f"3{mark}5 s")
+    assert box.validate("abc", 3)[0] == QValidator.State.Invalid
+
+
+@LANGUAGES
+@pytest.mark.parametrize("typed", ["0.85", "0,85"])
+def test_the_figure_of_a_knob_shows_the_mark_and_takes_either(
+    qtbot: QtBot, language: str, mark: str, typed: str
+) -> None:
+    use_language(language)
+    figure = Figure(lowest=0.0, highest=2.0, step=0.05)
+    qtbot.addWidget(figure)
+    figure.show_value(0.125)
+    assert figure.text() == f"0{mark}125"
+    figure.clear()
+    QTest.keyClicks(figure, typed)
+    with qtbot.waitSignal(figure.entered) as entered:
+        figure.editingFinished.emit()
+    assert (entered.args, figure.text()) == ([0.85], f"0{mark}85")
