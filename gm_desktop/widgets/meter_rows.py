@@ -10,7 +10,9 @@ from PySide6.QtGui import QFont, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
 
 from gm_desktop.formatting import number
+from gm_desktop.i18n import tr
 from gm_desktop.theme import Theme
+from gm_desktop.widgets.basics import text_label
 
 _HEIGHT = 34
 _BAR = 4
@@ -98,10 +100,14 @@ class MeterRows(QWidget):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(2)
-        self._column.addStretch(1)
+        self.empty = text_label(tr("Nothing to show yet"), "muted")
+        self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.empty.hide()
+        self._column.addWidget(self.empty, 1)
+        self._column.addStretch()
 
     def show_meters(self, meters: Sequence[Meter]) -> None:
-        """Shows other rows; those that are there are used again."""
+        """Shows other rows, or that there is none; those that are there are used again."""
         while len(self.rows) < len(meters):
             at = len(self.rows)
             row = _Row(self._theme)
@@ -112,3 +118,4 @@ class MeterRows(QWidget):
             shown.setVisible(at < len(meters))
             if at < len(meters) and isinstance(shown, _Row):
                 shown.show_meter(meters[at])
+        self.empty.setVisible(not meters)

@@ -25,6 +25,7 @@ from gm_desktop.viewmodels.overview_words import Bar, Figures, Opens, written_ch
 from gm_desktop.viewmodels.states import Empty, Failed, Full
 from gm_desktop.views.overview import OverviewPage
 from gm_desktop.widgets.bar_chart import BarChart, ChartBar, nice_end
+from gm_desktop.widgets.meter_rows import Meter, MeterRows
 from gm_engine import Memory, Origin
 from gm_engine.errors import StoreDamaged
 from gm_engine.records import DayCount
@@ -264,6 +265,18 @@ def test_a_chart_without_bars_says_so(theme: Theme, qtbot: QtBot) -> None:
     chart.show_bars([ChartBar(3, "three")], first="a", last="b")
     assert not chart.empty.isVisible()
     chart.grab()
+
+
+def test_rows_without_anything_to_count_say_so(theme: Theme, qtbot: QtBot) -> None:
+    rows = MeterRows(theme)
+    qtbot.addWidget(rows)
+    rows.show()
+    assert not rows.empty.isVisible()  # nothing is known yet
+    rows.show_meters([])
+    assert rows.empty.isVisible()
+    rows.show_meters([Meter("ops", 2, 1.0)])
+    assert not rows.empty.isVisible()
+    assert rows.rows[0].isVisible()
 
 
 def test_what_came_from_the_overview_is_said_on_a_chip() -> None:
