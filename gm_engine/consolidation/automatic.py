@@ -92,16 +92,17 @@ class AutomaticCycles:
 
     def _begun(self, agent_id: str) -> Steps[CycleReport] | None:
         """The work of a cycle whose turn it is; one that has to wait is queued again."""
-        turn = self._turns.ask(agent_id)
-        if turn == "covered":
-            return None
-        if turn != "begins":
-            self._queue_again(agent_id, turn)
-            return None
-        steps = self._begin(agent_id)
-        if steps is None:
-            self._turns.give_back()
-        else:
+        steps = None
+        try:
+            turn = self._turns.ask(agent_id)
+            if turn == "begins":
+                steps = self._begin(agent_id)
+            elif turn != "covered":
+                self._queue_again(agent_id, turn)
+        finally:
+            if steps is None:
+                self._turns.give_back()
+        if steps is not None:
             self._turns.begin(agent_id)
         return steps
 

@@ -32,7 +32,7 @@ class Turns:
         self._lock = filelock.FileLock(ledger.data_dir / LOCK_NAME, timeout=0, thread_local=False)
 
     def ask(self, agent_id: str) -> Turn:
-        """Whether a cycle may begin; then the lock is held. Raises what the ledger raises: give back."""
+        """Whether a cycle may begin; then the lock is held. Raises what the ledger raises; then give back."""
         if not self._taken():
             return LOCKED_PAUSE_S
         turn = self._turn(agent_id)

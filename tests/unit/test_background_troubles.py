@@ -86,6 +86,19 @@ def test_a_cycle_that_is_cancelled_is_no_failure(ledger: Ledger) -> None:
     assert (cycles.told, cycles.queue.is_idle) == ([], True)
 
 
+def test_a_bug_at_the_beginning_of_a_cycle_keeps_no_other_program_from_its_turn(ledger: Ledger) -> None:
+    def begin(_: str) -> None:
+        raise ZeroDivisionError
+
+    queue = AutomaticCycles(begin, turns=Turns(ledger), at_most=2, on_error=None)
+    queue.notice("ops")
+    with pytest.raises(ZeroDivisionError):
+        queue.step(1.0)
+    other = Turns(ledger)
+    assert other.ask("ops") == "begins"
+    other.give_back()
+
+
 def test_more_namespaces_than_may_wait_are_dropped(ledger: Ledger) -> None:
     cycles = _Cycles(ledger, None, None)
     for agent in ("a", "b", "c"):
