@@ -49,12 +49,9 @@ class FactInspector(QWidget):
         self.text = LongText(self._theme)
         self.text.pane.setAccessibleName(tr("Text of the fact"))
         self.revise = push_button(tr("Revise"), "primary", self.revise_wanted.emit)
-        self.pin = icon_button(self._theme, "pin", tr("Pin or unpin"), self.pin_wanted.emit, shortcut="P")
-        self.retire = icon_button(self._theme, "archive", tr("Retire"), self.retire_wanted.emit, shortcut="Del")
         self.restore = push_button(tr("Restore"), "primary", self.restore_wanted.emit)
-        self.more = icon_button(self._theme, "ellipsis", tr("More actions"))
-        self.more.setMenu(more)
-        self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.pin, self.retire, self.more = self._make_deeds(more)
+        self.for_many = self._make_deeds(more)
         self.facts = NameValues()
         self.fact_id = text_label("", "small", selectable=True)
         self.fact_id.setAccessibleName(tr("Id of the fact"))
@@ -63,7 +60,16 @@ class FactInspector(QWidget):
         self._lineage_title = text_label(tr("Lineage"), "section")
         self._journal_title = text_label(tr("Journal"), "section")
         self._older = text_label(tr("Older entries are in the journal."), "small")
-        self._note = EmptyState(self._theme, "file-text", "", text_width=220)
+        self._note = EmptyState(self._theme, "file-text", "", "", self.for_many, text_width=220)
+
+    def _make_deeds(self, more: QMenu) -> tuple[QToolButton, QToolButton, QToolButton]:
+        """What is done to one fact, and to many alike."""
+        pin = icon_button(self._theme, "pin", tr("Pin or unpin"), self.pin_wanted.emit, shortcut="P")
+        retire = icon_button(self._theme, "archive", tr("Retire"), self.retire_wanted.emit, shortcut="Del")
+        rest = icon_button(self._theme, "ellipsis", tr("More actions"))
+        rest.setMenu(more)
+        rest.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        return pin, retire, rest
 
     def _lay_out(self) -> None:
         body = QWidget()
@@ -107,6 +113,8 @@ class FactInspector(QWidget):
             self._show_fact(state)
             self._stack.setCurrentWidget(self.scroll_area)
             return
+        for button in self.for_many:
+            button.setVisible(isinstance(state, ManySelected))
         if isinstance(state, ManySelected):
             hint = tr("Pin, label, retire, move or copy them together: one step, one undo.")
             self._note.say("layers", tr("{count} facts selected", count=number(state.count)), hint)

@@ -110,7 +110,7 @@ class FirstRunView(QWidget):
             theme,
             "plus",
             tr("New store"),
-            tr("An empty memory with the balanced profile: similarity and words count fully, recency a little."),
+            tr("An empty memory on this computer, for your agents to write to. You choose the folder."),
         )
         existing = Choice(
             theme, "folder-open", tr("Open a store"), tr("A folder that GrayMatter already keeps memory in.")

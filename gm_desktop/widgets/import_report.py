@@ -85,6 +85,6 @@ class ImportTable(QWidget):
         text = QPlainTextEdit("\n".join(lines))
         text.setReadOnly(True)
         text.setFont(theme.font("mono"))
-        text.setMinimumHeight(96)
+        text.setMinimumHeight(min(len(lines), 3) * 3 * text.fontMetrics().lineSpacing() + 24)
         text.setAccessibleName(tr("Records that stay out"))
         return text

@@ -122,6 +122,24 @@ def test_pinning_every_fact_is_select_and_p_and_undo_is_one_key(open_app: App, q
     assert asked(open_app.host, pinned) == 0
 
 
+def test_facts_that_are_selected_together_are_pinned_by_a_button_beside_them(
+    open_app: App, qtbot: QtBot, asked: ASK
+) -> None:
+    page = memory_page(open_app, qtbot)
+    pin, retire, more = page.panel.for_many
+    assert not pin.isVisible(), "nothing is selected"
+    press(page.table, Qt.Key.Key_A, ctrl=True)
+    qtbot.waitUntil(pin.isVisible)
+    assert retire.isVisible()
+    assert more.menu() is page.panel.more.menu()
+    with qtbot.waitSignal(open_app.host.changed):
+        QTest.mouseClick(pin, Qt.MouseButton.LeftButton)
+    assert asked(open_app.host, lambda memory: sum(each.pinned for each in memory.agents())) == 4
+    page.table.selectRow(0)
+    qtbot.waitUntil(lambda: shown_text(open_app) != "")
+    assert not pin.isVisible()
+
+
 def test_an_undone_revision_shows_the_fact_as_it_was_and_its_message_goes(open_app: App, qtbot: QtBot) -> None:
     page = memory_page(open_app, qtbot)
     page.table.selectRow(0)
