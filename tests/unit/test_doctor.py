@@ -66,6 +66,13 @@ def tamper(data_dir: Path, statement: str, values: tuple[object, ...] = ()) -> N
         ("UPDATE facts SET superseded_by = 'gone' WHERE no = 2", "lineage", Verdict.NOTICE, "not in the store"),
         ("UPDATE facts SET superseded_by = id WHERE no = 2", "lineage", Verdict.NOTICE, "in a circle"),
         ("UPDATE facts SET text = 'alias: k8s' WHERE no = 3", "aliases", Verdict.NOTICE, "not of the form"),
+        (
+            "UPDATE journal SET at_ns = at_ns + 9000000000 WHERE seq = 1",
+            "journal",
+            Verdict.BROKEN,
+            "entry 2 is older than the one before it",
+        ),
+        ("PRAGMA user_version = 1", "schema", Verdict.NOTICE, "the next program that writes brings it to"),
         ("UPDATE facts SET actor_id = 77 WHERE no = 1", "file", Verdict.BROKEN, "names a row of actors"),
     ],
 )

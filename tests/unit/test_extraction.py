@@ -286,3 +286,17 @@ def test_imported_facts_keep_their_own_graph_until_somebody_asks_for_more(tmp_pa
         assert memory.status().entities < 90
         memory.graph.extract()
         assert memory.status().entities > 90
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "not_found"),
+    [
+        ("See [[ ]] and [[Harbour plan]].", "Harbour plan", ""),
+        ("The room b12 and the room B14 are free.", "B14", "b12"),
+        ("Ask Ana Sousa Monday.", "Ana Sousa", "Ana Sousa Monday"),
+    ],
+)
+def test_what_only_looks_like_a_name_is_none(extractor: Extractor, text: str, found: str, not_found: str) -> None:
+    labels = read(extractor, text)
+    assert found in labels
+    assert not_found not in labels

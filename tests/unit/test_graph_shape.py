@@ -138,3 +138,28 @@ def test_any_graph_is_laid_out_and_known_places_stay(
     assert places.shape == (count, 2)
     assert np.isfinite(places).all()
     assert all(tuple(places[node]) == place for node, place in known.items() if node < count)
+
+
+def test_of_several_links_between_two_the_heaviest_is_the_way(barbell: Memory) -> None:
+    for relation in ("amends", "zips"):
+        barbell.graph.link("a", "b", relation)
+    with barbell._ledger.bookkeep() as connection:
+        connection.exec_driver_sql("UPDATE edges SET weight = 0.5 WHERE relation <> 'amends'")
+    way = barbell.graph.path("a", "b")
+    assert way is not None
+    assert [edge.relation for edge in way.edges] == ["amends"]
+
+
+def test_a_store_that_is_only_read_is_laid_out_without_a_trace(barbell: Memory) -> None:
+    with Memory.open(barbell.data_dir, read_only=True, background=False) as reader:
+        placed = reader.graph.positions()
+    assert set(placed) == set("abcdefxyz")
+    with barbell._ledger.read() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM positions").scalar() == 0
+
+
+def test_very_many_small_components_lie_in_rings_around_the_largest() -> None:
+    pairs = [(number, number + 1) for number in range(3, 123, 2)]
+    distances = np.hypot(*layout(123, [(0, 1), (1, 2), (0, 2), *pairs]).T)
+    assert distances[3:].min() > distances[:3].max()
+    assert distances[3:].max() > 2 * distances[3:].min()

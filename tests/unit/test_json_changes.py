@@ -158,3 +158,21 @@ def test_making_the_changes_to_the_older_document_gives_the_newer_one(before: An
 @given(JSON)
 def test_a_document_does_not_differ_from_itself(document: Any) -> None:
     assert json_changes(document, copy.deepcopy(document)) == ()
+
+
+def test_long_lists_of_which_nothing_is_unique_are_compared_by_a_longest_run() -> None:
+    before: list[JsonValue] = [n % 2 for n in range(300)]
+    after: list[JsonValue] = [1, 1, *(int(n % 3 == 0) for n in range(300)), 0, 0]
+    changes = json_changes(before, after)
+    assert applied(before, after, changes) == after
+    assert len(changes) < 250
+
+
+def test_objects_that_share_a_name_are_compared_in_their_order() -> None:
+    before: JsonValue = [{"id": "x", "n": 1}, {"id": "x", "n": 2}, {"id": "y", "n": 3}]
+    after: JsonValue = [{"id": "y", "n": 4}, {"id": "x", "n": 6}, {"id": "x", "n": 5}]
+    assert told(before, after) == [
+        ("changed", (0, "n"), 3, 4),
+        ("changed", (1, "n"), 1, 6),
+        ("changed", (2, "n"), 2, 5),
+    ]

@@ -211,3 +211,12 @@ def test_the_environment_names_a_model_only_with_an_address() -> None:
         {"GRAYMATTER_LLM_URL": "https://m.example", "GRAYMATTER_LLM_MODEL": "m", "GRAYMATTER_LLM_KIND": "anthropic"}
     )
     assert found == LanguageModelConfig("anthropic", "https://m.example", "m")
+
+
+def test_a_model_on_this_machine_is_asked_by_its_name_and_without_a_key() -> None:
+    with model_server(anthropic(GOOD)) as server:
+        here = server.url.replace("127.0.0.1", "localhost")
+        keyless = HttpLanguageModel(LanguageModelConfig("anthropic", here, "small-one", retry_pause_s=0.0))
+        assert summarise(keyless, FACTS).consumes == ("01A", "01B")
+    (asked,) = server.asked
+    assert "x-api-key" not in asked.headers

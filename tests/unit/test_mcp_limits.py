@@ -9,9 +9,10 @@ import pytest
 
 from gm_engine import Config, EmbeddingMode, Memory, Message
 from gm_engine.mcp.arguments import MAX_QUERIES, MAX_TEXT_BYTES
+from gm_engine.mcp.service import Service
 from gm_engine.mcp.tools import Call, Caller, run_tool
 from gm_engine.progress import CancelToken
-from gm_engine.records import FactQuery
+from gm_engine.records import BALANCED_WEIGHTS, FactQuery
 from tests.fakes.clock import FrozenClock
 
 
@@ -59,3 +60,16 @@ def test_a_checkpoint_of_the_window_tells_an_agent_how_many_messages_it_holds(me
     assert answer.payload is not None
     assert answer.payload["message_count"] == 2
     assert ", 2 messages." in answer.text
+
+
+def test_a_server_leaves_the_settings_of_a_store_that_was_there(tmp_path: Path) -> None:
+    weights = {}
+    for name in ("new", "old"):
+        if name == "old":
+            with Memory.open(tmp_path / name, background=False) as memory:
+                weights["before"] = memory.settings.signal_weights
+        service = Service(tmp_path / name, "stdio", Config(embedding_mode=EmbeddingMode.KEYWORD_ONLY))
+        weights[name] = service.memory().settings.signal_weights
+        service.close()
+    assert weights["new"] == BALANCED_WEIGHTS
+    assert weights["old"] == weights["before"] != BALANCED_WEIGHTS

@@ -346,3 +346,30 @@ def test_checkpoints_asked_for_by_an_entity_are_said_to_be_left_out(memory: Memo
     assert found.diagnostics["record_types_left_out"] == ["checkpoint"]
     assert texts(found) == {"Okafor calls about the rollback on Mondays.", "The Okafor contract ends in June."}
     adapter.close()
+
+
+def test_a_search_during_which_somebody_writes_is_made_again(memory: Memory, clock: FrozenClock) -> None:
+    adapter = adapter_on(memory, clock)
+    context = RequestContext()
+    check, left = context.check, ["Rollbacks are rehearsed."]
+
+    def checks() -> None:
+        check()
+        if left:
+            memory.remember("ops", left.pop())
+
+    context.check = checks  # type: ignore[method-assign]
+    result = adapter.search(SearchParams("rollbacks", SearchFilters(), 10, FAR_NS), context)
+    assert "Rollbacks are rehearsed." in texts(result)
+    assert result.source_watermark == str(memory.last_seq())
+    adapter.close()
+
+
+def test_a_search_by_entity_says_when_mentions_are_behind(memory: Memory, clock: FrozenClock) -> None:
+    memory.remember("ops", "The Okafor office moves.")
+    adapter = adapter_on(memory, clock)
+    result = search(adapter, "office", entities=("Okafor",))
+    assert result.outcome == "partial"
+    assert result.diagnostics is not None
+    assert result.diagnostics["mentions_behind_by_entries"] > 0
+    adapter.close()
