@@ -105,6 +105,7 @@ class SourcesViewModel(QObject):
         self.detail = "full"
         self.selected_source = MEMORY
         self.selected_hit = ""
+        self.has_looked = False
         self._sources: Sources | None = None  # made, used and closed in the asking lane
         self._configs: dict[str, SourceConfig] = {}
         self._health: dict[str, SourceHealth] = {}
@@ -163,6 +164,7 @@ class SourcesViewModel(QObject):
         """Asks every source how it is; `refresh` lets them catch up first."""
         if not self._host.is_open:
             return
+        self.has_looked = True
         self._look_token.cancel()
         self._look_token = token = CancelToken()
 
@@ -342,7 +344,7 @@ class SourcesViewModel(QObject):
     def _on_closed(self) -> None:
         for token in (self._search_token, self._look_token, self._closing):
             token.cancel()
-        self._closing, self._wants_look = CancelToken(), False
+        self._closing, self._wants_look, self.has_looked = CancelToken(), False, False
         for ticket in (self._searching, self._looking, self._opening, self._greeting):
             ticket.cancel()
         self._host.end_asking(self._close_sources)

@@ -91,8 +91,10 @@ class JointSearchPanel(QWidget):
             self._viewmodel.keep(self.agent.currentText())
 
     def show_answer(self) -> None:
-        """Chips, sentence and hits."""
+        """Chips, sentence and hits. A question of a store that was closed is gone from the field as well."""
         model = self._viewmodel
+        if not model.query:
+            self.query.clear()
         while len(self._pills) < len(model.chips):
             pill = Pill(self._theme, self._chips)
             layout = self._chips.layout()

@@ -30,7 +30,6 @@ class SourcesPage(Page):
     def __init__(self, viewmodel: SourcesViewModel, theme: Theme) -> None:
         super().__init__()
         self.viewmodel, self._theme = viewmodel, theme
-        self._has_looked = False
         self.dialog: SourceDialog | None = None
         self._make_widgets()
         self._lay_out()
@@ -120,9 +119,8 @@ class SourcesPage(Page):
         )
 
     def activate(self) -> None:
-        """Work begins with a question; the first time, the sources are asked how they are."""
-        if not self._has_looked:
-            self._has_looked = True
+        """Work begins with a question; the first time in a store, the sources are asked how they are."""
+        if not self.viewmodel.has_looked:
             self.viewmodel.look()
         self.focus_query()
 

@@ -348,3 +348,27 @@ def test_the_file_stands_beside_the_preferences(tmp_path: Path, monkeypatch: pyt
     assert source_places(tmp_path).file == tmp_path / "other.toml"
     assert Greeting("x") == Greeting("x", (), False)
     assert SourceDraft().settings == {}
+
+
+def test_nothing_of_a_closed_store_is_left_when_another_is_opened(
+    page: SourcesPage, file: SourcesFile, open_host: EngineHost, tmp_path: Path, qtbot: QtBot
+) -> None:
+    configure(file, "notes")
+    page.activate()
+    page.search.query.setText("rollback")
+    page.search.ask()
+    settled(qtbot, page.viewmodel)
+    page._open_first_hit()
+    settled(qtbot, page.viewmodel)
+    assert page.viewmodel.hits.lines
+    assert page.viewmodel.content
+    with qtbot.waitSignal(open_host.store_opened):
+        open_host.open_store(tmp_path / "another")
+    assert page.search.query.text() == page.search.verdict.text() == page.viewmodel.content == ""
+    assert not page.viewmodel.hits.lines
+    assert not page.viewmodel.chips
+    assert page.search.nothing.isVisible()
+    assert not page.search._opened.isVisible()
+    page.activate()
+    settled(qtbot, page.viewmodel)
+    assert [line.key for line in page.viewmodel.lines.lines] == ["memory", "notes"]
