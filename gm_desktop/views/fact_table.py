@@ -24,7 +24,7 @@ from gm_desktop.i18n import tr
 from gm_desktop.models.paged_table import ID_ROLE, PagedTable
 from gm_desktop.theme import Theme
 from gm_desktop.viewmodels.memory import MemoryViewModel
-from gm_desktop.widgets.fact_delegate import ROW_HEIGHT, FactDelegate
+from gm_desktop.widgets.fact_delegate import ROW_HEIGHT, FactDelegate, agent_width
 from gm_desktop.widgets.fact_drag import drag_facts
 
 TEXT, PINNED, AGENT, CONFIDENCE, WEIGHT, AGE, USES, ORIGIN, STATUS = range(9)
@@ -212,6 +212,7 @@ class FactTable(QTableView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Columns give way to the text."""
         super().resizeEvent(event)
+        self.horizontalHeader().resizeSection(AGENT, agent_width(self.viewport().width()))
         self._fit_columns()
 
     def _fit_columns(self) -> None:

@@ -27,7 +27,7 @@ from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.viewmodels.past import QUICK, PastViewModel
 from gm_desktop.viewmodels.past_words import LISTS, PastDetails, shown_title
 from gm_desktop.widgets.basics import EmptyState, push_button, row, text_label
-from gm_desktop.widgets.fact_delegate import ROW_HEIGHT, FactDelegate
+from gm_desktop.widgets.fact_delegate import ROW_HEIGHT, FactDelegate, agent_width
 from gm_desktop.widgets.flow_layout import FlowLayout
 from gm_desktop.widgets.line_view import LineView
 from gm_desktop.widgets.name_values import NameValues
@@ -91,6 +91,7 @@ class PastTable(QTableView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Columns give way to the text."""
         super().resizeEvent(event)
+        self.horizontalHeader().resizeSection(AGENT, agent_width(self.viewport().width()))
         shown, room = set(_WIDTHS), self.viewport().width() - _TEXT_NEEDS
         for column in _GIVES_WAY:
             if sum(_WIDTHS[each] for each in shown) <= room:

@@ -15,6 +15,13 @@ CELL_PADDING = 10
 _PIN_SIZE = 15
 _METER_WIDTH = 34
 _TEXT, _PIN = 0, 1  # the first two columns
+_AGENT_WIDTHS = (112, 176)
+
+
+def agent_width(table_px: int) -> int:
+    """The width of the agents' column: a name has more room in a wide table."""
+    least, most = _AGENT_WIDTHS
+    return max(least, min(most, table_px // 8))
 
 
 class FactDelegate(QStyledItemDelegate):

@@ -20,7 +20,7 @@ from gm_desktop.viewmodels.memory import MemoryViewModel
 from gm_desktop.viewmodels.revision import PART_CHARS, RevisionViewModel, parts_of
 from gm_desktop.viewmodels.states import Empty, Full
 from gm_desktop.views.fact_dialogs import AddFactDialog, AgentDialog
-from gm_desktop.views.fact_table import TEXT
+from gm_desktop.views.fact_table import AGENT, TEXT
 from gm_desktop.views.memory import MemoryPage
 from gm_desktop.views.revise_dialog import ReviseDialog
 from gm_engine import Changes, Fact, FactQuery, Memory
@@ -464,10 +464,12 @@ def test_filters_and_selection_come_back_with_the_next_start(desk: Desk) -> None
 
 
 def test_the_names_of_agents_get_more_room_in_a_wide_window(desk: Desk) -> None:
+    desk.write(three)
     widths = []
-    for width in (760, 1200, 1700, 3000):
+    for width in (760, 1200, 1700, 3000, 760):
         desk.page.resize(width, 700)
-        widths.append(desk.page.agents.width())
-    assert widths[0] <= widths[1] < widths[2] == widths[3]
-    desk.page.resize(760, 700)
-    assert desk.page.agents.width() == widths[0]
+        widths.append((desk.page.agents.width(), desk.page.table.columnWidth(AGENT)))
+    assert widths[0] <= widths[1] < widths[2]
+    assert widths[2][0] == widths[3][0]
+    assert widths[2][1] <= widths[3][1] == 176
+    assert widths[4] == widths[0]
