@@ -49,15 +49,19 @@ class PageFrame(QSplitter):
         self.addWidget(page)
         page.setMinimumWidth(MIN_PAGE_WIDTH)
         self.setStretchFactor(0, 1)
+        self._width = 0
         if self.inspector is not None:
             self.addWidget(self.inspector)
             self.setStretchFactor(1, 0)
+            page.inspector_changed.connect(lambda: self.show_inspector(self.inspector_width() or self._width))
 
     def show_inspector(self, width: int) -> None:
-        """Gives the inspector `width` pixels; 0 closes it."""
+        """Gives the inspector `width` pixels; 0 closes it. It stays away while the page has no use for it."""
+        self._width = width
         if self.inspector is not None:
-            self.inspector.setVisible(width > 0)
-            if width > 0:
+            is_shown = width > 0 and self.page.uses_inspector()
+            self.inspector.setVisible(is_shown)
+            if is_shown:
                 self.setSizes([max(MIN_PAGE_WIDTH, self.width() - width), width])
 
     def inspector_width(self) -> int | None:
@@ -277,7 +281,9 @@ class MainWindow(QMainWindow):
         self._stack.addWidget(self._start)
         self.strip = ActivityStrip(self._theme)
         self.ground = QWidget()
-        self.toasts = ToastStack(self._theme, self.ground, bottom_px=HEIGHT, gap=lambda: self.rail.gap)
+        self.toasts = ToastStack(
+            self._theme, self.ground, bottom_px=HEIGHT, gap=lambda: self.rail.gap.translated(self.rail.pos())
+        )
         self._drop_hint = DropHint(self._theme, self.ground)
         self.palette_popup = CommandPalette(self._theme, self.ground, find)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
@@ -18,10 +19,16 @@ class Page(QWidget):
     """
 
     page_id: ClassVar[str]
+    inspector_changed = Signal()
+    """`uses_inspector` may answer otherwise from now on."""
 
     def inspector(self) -> QWidget | None:
         """The widget for the right-hand side, owned by the page; None: no inspector."""
         return None
+
+    def uses_inspector(self) -> bool:
+        """Whether what the page shows now has anything to say there."""
+        return True
 
     def action_specs(self) -> tuple[ActionSpec, ...]:
         """What can be done here; shortcuts work while the focus is inside the page or its inspector."""

@@ -127,7 +127,7 @@ class ActivityPage(Page):
         self.list.selectionModel().currentChanged.connect(self._on_current)
         self.list.activated.connect(lambda _index: self._open_first())
         self.writers.chosen.connect(model.choose_writer)
-        self.tabs.currentChanged.connect(lambda _at: self.panel.rest(self.tabs.currentWidget() is self.clients))
+        self.tabs.currentChanged.connect(lambda _at: self.inspector_changed.emit())
         self.list.customContextMenuRequested.connect(self._open_menu)
         self.panel.target_chosen.connect(self._open)
         self.panel.before_wanted.connect(self._show_before)
@@ -138,6 +138,10 @@ class ActivityPage(Page):
     def inspector(self) -> QWidget:
         """One action, whole."""
         return self.panel
+
+    def uses_inspector(self) -> bool:
+        """Beside the programs there is no action to show."""
+        return self.tabs.currentWidget() is not self.clients
 
     def action_specs(self) -> tuple[ActionSpec, ...]:
         """What can be done to an action."""

@@ -27,7 +27,6 @@ class ActivityInspector(QWidget):
     def __init__(self, viewmodel: ActivityViewModel, theme: Theme) -> None:
         super().__init__()
         self._viewmodel, self._theme = viewmodel, theme
-        self._rests = False
         self._make_widgets()
         self._lay_out()
         viewmodel.details.changed.connect(self._show)
@@ -72,14 +71,9 @@ class ActivityInspector(QWidget):
         self.setProperty("kind", "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
-    def rest(self, rests: bool) -> None:
-        """Shows no action while the journal is not in sight."""
-        self._rests = rests
-        self._show()
-
     def _show(self) -> None:
         state = self._viewmodel.details.state
-        if isinstance(state, ActionDetails) and not self._rests:
+        if isinstance(state, ActionDetails):
             self.title.setText(state.title)
             self.undone.show_text(tr("Undone") if state.is_undone else "", "retired")
             self.facts.show_rows(state.facts)
@@ -88,11 +82,11 @@ class ActivityInspector(QWidget):
             self.more.setText(tr("Show more of {count} changes", count=number(state.hidden + len(self._lines))))
             self._stack.setCurrentWidget(self._shown)
         else:
-            is_unread = isinstance(state, ActionUnread) and not self._rests
+            is_unread = isinstance(state, ActionUnread)
             self.note.say(
                 "circle-alert" if is_unread else "activity",
                 tr("This action can't be read") if is_unread else tr("No action selected"),
-                state.message if isinstance(state, ActionUnread) and is_unread else "",
+                state.message if isinstance(state, ActionUnread) else "",
             )
             self._stack.setCurrentWidget(self.note)
         self._show_buttons()

@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from gm_desktop.app import App
 from gm_desktop.engine_host import EngineHost
+from gm_desktop.main_window import PageFrame
 from gm_desktop.models.activity_list import ActivityLine, ActivityList
 from gm_desktop.notices import Notice, Notices
 from gm_desktop.theme import Theme
@@ -366,3 +367,24 @@ def test_rights_and_proposals_are_told_in_words(desk: Desk) -> None:
         ("Changed what a program may do", "ops  ·  scout  ·  ops"),
         ("Changed what a program may do", "scout  ·  everywhere"),
     ]
+
+
+def test_beside_the_programs_there_is_no_inspector_and_the_journal_gets_it_back_as_wide_as_it_was(
+    desk: Desk,
+) -> None:
+    frame = PageFrame(desk.page)
+    desk.qtbot.addWidget(frame)
+    frame.resize(1200, 700)
+    frame.show_inspector(340)
+    frame.show()
+    frame.setSizes([900, 300])
+    wide = frame.inspector_width()
+    desk.page.show_clients()
+    assert desk.page.panel.isHidden()
+    assert frame.inspector_width() is None
+    desk.page.tabs.setCurrentIndex(0)
+    assert frame.inspector_width() == wide
+    frame.show_inspector(0)
+    desk.page.show_clients()
+    desk.page.tabs.setCurrentIndex(0)
+    assert desk.page.panel.isHidden()
