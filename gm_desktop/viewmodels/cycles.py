@@ -31,12 +31,13 @@ _SHOWN_CARDS = 12
 
 @dataclass(frozen=True, slots=True)
 class ReportView:
-    """What a run said: a sentence and lines below it; `agents` are what a real run would go over."""
+    """What a run said: a sentence and lines below it; `agents` are what a real run would go over, `seqs` it wrote."""
 
     title: str
     lines: tuple[str, ...]
     is_dry: bool
     agents: tuple[str, ...]
+    seqs: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class CycleLine:
     text: str
     note: str
     hover: str
+    is_undone: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,11 @@ class CyclesViewModel(QObject):
         return self._host.is_open and not self.is_running
 
     @property
+    def can_take_back(self) -> bool:
+        """Whether the chosen cycle is still in effect, and may be undone."""
+        return self.can_write and self.chosen is not None and not self.chosen.is_undone
+
+    @property
     def can_write(self) -> bool:
         """Whether a cycle may write."""
         return self.can_run and not self._host.read_only
@@ -121,9 +128,8 @@ class CyclesViewModel(QObject):
     def _on_done(self, ran: _Ran) -> None:
         self.report = _report_view(ran)
         self.report_changed.emit()
-        written = [report.seq for report in ran.reports if report.seq is not None]
-        if written:
-            self._undo.did(tr("Ran a cycle of consolidation"), written[0])
+        if self.report.seqs:
+            self._undo.did(tr("Ran a cycle of consolidation"), self.report.seqs[0])
 
     def _on_failed(self, error: GrayMatterError) -> None:
         self._notices.show_failure(error)
@@ -139,8 +145,10 @@ class CyclesViewModel(QObject):
     def _on_history(self, lines: tuple[CycleLine, ...]) -> None:
         if lines != self.history:
             self.history = lines
-            if self.chosen is not None and self.chosen.seq not in {line.seq for line in lines}:
-                self.chosen = None
+            if self.report is not None and any(line.is_undone and line.seq in self.report.seqs for line in lines):
+                self.close_report()  # it tells of cards that are there no more
+            chosen = self.chosen
+            self.chosen = next((line for line in lines if chosen is not None and line.seq == chosen.seq), None)
             self.history_changed.emit()
 
     def choose(self, seq: int) -> None:
@@ -151,7 +159,7 @@ class CyclesViewModel(QObject):
     def undo_chosen(self) -> None:
         """Takes a whole past cycle back: its cards, what it merged, what it pruned; not the fading."""
         line = self.chosen
-        if line is None or not self.can_write:
+        if line is None or not self.can_take_back:
             return
         self._host.write(
             lambda memory: memory.undo(line.seq),
@@ -208,16 +216,22 @@ def _report_view(ran: _Ran) -> ReportView:
         lines += [f"{line.kind_title}: {line.text}" for line in ran.cards]
         if cards > len(ran.cards):
             lines.append(tr("… and {count} more", count=cards - len(ran.cards)))
-    return ReportView(title, tuple(lines), is_dry, tuple(report.agent_id for report in reports))
+    seqs = tuple(report.seq for report in reports if report.seq is not None)
+    return ReportView(title, tuple(lines), is_dry, tuple(report.agent_id for report in reports), seqs)
 
 
 def _history(memory: Memory) -> tuple[CycleLine, ...]:
-    return tuple(
-        CycleLine(
-            seq=report.seq or 0,
-            text=f"{agent_title(report.agent_id)}: {cycle_sentence(report)}",
-            note=f"{local_time(report.at_ns)}{'  ·  ' + tr('by itself') if report.automatic else ''}",
-            hover="\n".join((utc_time(report.at_ns), *report.errors)),
-        )
-        for report in memory.cycles(limit=SHOWN_CYCLES)
+    return tuple(_cycle_line(memory, report) for report in memory.cycles(limit=SHOWN_CYCLES))
+
+
+def _cycle_line(memory: Memory, report: CycleReport) -> CycleLine:
+    seq = report.seq or 0
+    is_undone = memory.activity.entry(seq).is_undone
+    remarks = [*([tr("by itself")] if report.automatic else []), *([tr("taken back")] if is_undone else [])]
+    return CycleLine(
+        seq=seq,
+        text=f"{agent_title(report.agent_id)}: {cycle_sentence(report)}",
+        note="  ·  ".join((local_time(report.at_ns), *remarks)),
+        hover="\n".join((utc_time(report.at_ns), *report.errors)),
+        is_undone=is_undone,
     )

@@ -107,7 +107,7 @@ class HistoryPanel(QWidget):
             ]
         )
         self.chosen.setText(chosen.text if chosen else tr("Choose a cycle to take it back."))
-        self.undo.setEnabled(chosen is not None and self._cycles.can_write)
+        self.undo.setEnabled(self._cycles.can_take_back)
         if not lines:
             self.note.say("history", tr("No cycle has run yet"), tr("Every cycle leaves its report here."))
         self._stack.setCurrentWidget(self._listed if lines else self.note)

@@ -330,6 +330,22 @@ def test_past_cycles_are_listed_and_taken_back(full: Desk) -> None:
     full.settle()
     assert full.kinds() == []
     assert full.states() == {"withdrawn": 3}
+    full.cycles.reload()
+    full.settle()
+    (line,) = full.cycles.history
+    assert line.note.endswith("taken back")
+    assert not full.page.history.undo.isEnabled()
+
+
+def test_the_report_of_a_cycle_that_was_taken_back_goes(desk: Desk) -> None:
+    desk.write(lambda memory: [memory.remember("ops", text) for text in TEXTS])
+    desk.page.run_cycle.click()
+    desk.qtbot.waitUntil(lambda: bool(desk.kinds()) and desk.page.report.isVisible())
+    desk.undo.undo()
+    desk.qtbot.waitUntil(lambda: not desk.page.report.isVisible())
+    desk.qtbot.waitUntil(lambda: desk.kinds() == [])
+    desk.undo.redo()
+    desk.qtbot.waitUntil(lambda: len(desk.kinds()) == 3)
 
 
 def test_keys_in_the_box_of_agents_stay_there(full: Desk) -> None:
