@@ -274,3 +274,13 @@ def test_the_command_offers_and_does_repairs(store: Path) -> None:
     repaired = run("doctor", "--repair", "--json", "--data-dir", store)
     assert (repaired.code, repaired.json["sound"]) == (0, True)
     assert all(check["repair"] == "" for check in repaired.json["checks"])
+
+
+def test_of_many_problems_the_first_are_shown_and_the_others_counted(store: Path) -> None:
+    with Memory.open(store, background=False) as memory:
+        for number in range(5):
+            memory.remember("ops", f"Gate {number} is open.")
+    tamper(store, "UPDATE facts SET version = 99")
+    verdict, words = verdicts(store)["journal"]
+    assert verdict is Verdict.BROKEN
+    assert words.endswith("; and 5 more")

@@ -10,6 +10,7 @@ import pytest
 
 from gm_engine import Config, EmbeddingMode, Memory
 from gm_engine.graph.extraction import Extractor, KnownNames, Reading
+from gm_engine.graph.records import DictionaryEntry
 from tests.fakes.clock import FrozenClock
 
 
@@ -103,3 +104,13 @@ def test_a_name_that_another_program_gives_while_a_text_is_read_is_known_for_the
     fact = memory.remember("ops", "Grace Lin cares for the hedge.")
     memory.graph.extract()
     assert fact.id in memory.graph.mentioned_in("hedgerow")
+
+
+def test_an_entry_of_the_dictionary_that_says_the_same_again_changes_nothing(pair: tuple[Memory, Memory]) -> None:
+    memory, other = pair
+    entry = DictionaryEntry("Hedgerow", "project", ("the hedge",))
+    memory.graph.define(entry)
+    seq = memory.last_seq()
+    other.graph.define(entry)
+    assert memory.last_seq() == seq
+    assert memory.graph.dictionary() == (entry,)

@@ -281,3 +281,15 @@ def test_the_command_line_lists_a_past_moment_and_what_differs(tmp_path: Path) -
     ]
     assert "retired" in run(*store, "diff", f"#{second.version}", "now").out
     assert run(*store, "list", "ops", "--at", "last tuesday").code == 2
+
+
+def test_a_link_that_got_its_first_receipt_later_had_none(memory: Memory, clock: FrozenClock) -> None:
+    fact = memory.remember("scout", "Ana works in Faro.")
+    memory.graph.add("Ana", "person")
+    memory.graph.add("Faro", "place")
+    memory.graph.link("ana", "faro", "works in")
+    then = later(clock)
+    memory.graph.link("ana", "faro", "works in", sources=[fact.id])
+    with memory.at(then) as view:
+        assert [edge.sources for edge in view.graph.edges()] == [()]
+    assert [edge.sources for edge in memory.graph.edges()] == [(fact.id,)]
