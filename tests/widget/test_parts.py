@@ -27,7 +27,7 @@ from gm_desktop.widgets.basics import EmptyState, PageHeader, push_button, text_
 from gm_desktop.widgets.form_card import FormCard
 from gm_desktop.widgets.line_view import LINE_INDENT, LineView
 from gm_desktop.widgets.rail import RailButton
-from gm_desktop.widgets.toasts import AT_MOST, ToastStack
+from gm_desktop.widgets.toasts import AT_MOST, Toast, ToastStack
 from gm_engine.errors import FactChanged, GrayMatterError, StoreTooNew
 
 
@@ -127,6 +127,7 @@ def test_toasts_make_room_for_newer_ones_and_their_button_acts_once(theme: Theme
     stack = ToastStack(theme, window, bottom_px=34, gap=QRect)
     ran: list[str] = []
     toast = stack.show_toast("first", level="success", action=("Undo", lambda: ran.append("undone")))
+    assert toast.button is not None
     toast.button.click()
     assert ran == ["undone"]
     assert stack.texts() == ()
@@ -134,6 +135,45 @@ def test_toasts_make_room_for_newer_ones_and_their_button_acts_once(theme: Theme
         stack.show_toast(f"toast {number}", level="info")
     assert len(stack.texts()) == AT_MOST
     assert stack.texts()[-1] == f"toast {AT_MOST + 1}"
+
+
+def test_toasts_keep_to_their_place_and_make_room_there(theme: Theme, qtbot: QtBot) -> None:
+    window, place = QWidget(), QRect(10, 300, 164, 196)
+    qtbot.addWidget(window)
+    window.resize(800, 600)
+    window.show()
+    stack = ToastStack(theme, window, bottom_px=34, gap=lambda: place)
+    stack.show_toast("A task has ended, and that is said until somebody has read it", level="info", lasting=True)
+    for number in range(AT_MOST):
+        stack.show_toast(f"Moved {number} facts", level="success", action=("Undo", lambda: None))
+        assert place.contains(stack.geometry())
+    assert stack.texts()[-1] == f"Moved {AT_MOST - 1} facts"
+    shown = [each for each in stack.findChildren(Toast) if each.text in stack.texts() and each.isVisible()]
+    assert all(stack.rect().contains(each.geometry()) for each in shown)
+    stack.clear()
+    stack.show_toast("Written to averyverylongfoldernamewithoutroominacolumn/notes", level="info")
+    assert stack.width() > place.width()
+    assert stack.geometry().bottom() <= place.bottom()
+
+
+def test_a_toast_that_leaves_its_column_is_in_one_line_again(theme: Theme, qtbot: QtBot) -> None:
+    window, places = QWidget(), [QRect(10, 300, 164, 196)]
+    qtbot.addWidget(window)
+    window.resize(800, 600)
+    window.show()
+    stack = ToastStack(theme, window, bottom_px=34, gap=lambda: places[-1])
+    toast = stack.show_toast("Moved 3 facts", level="success", action=("Undo", lambda: None))
+    high = toast.height()
+    places.append(QRect())
+    window.resize(800, 300)
+    assert toast.button is not None
+    qtbot.waitUntil(lambda: toast.height() < high)
+    assert stack.geometry().bottom() < window.height() - 34
+    assert toast.button.x() > toast.width() / 2
+    places.append(QRect(10, 100, 164, 196))
+    window.resize(800, 600)
+    qtbot.waitUntil(lambda: toast.height() == high)
+    assert places[-1].contains(stack.geometry())
 
 
 def test_an_entry_of_the_rail_is_mirrored_where_text_runs_from_right_to_left(theme: Theme, qtbot: QtBot) -> None:
