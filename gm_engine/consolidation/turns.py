@@ -6,14 +6,15 @@ in the ledger, where every process finds it: a namespace's next one waits ten ti
 
 from __future__ import annotations
 
-from typing import Final, Literal
-
-import filelock
+from typing import TYPE_CHECKING, Final, Literal
 
 from gm_engine.clock import NS_PER_S
 from gm_engine.store import consolidation as rows
 from gm_engine.store.consolidation import CycleMark
 from gm_engine.store.database import Ledger
+
+if TYPE_CHECKING:
+    import filelock
 
 LOCK_NAME = "cycles.lock"
 PAUSE_FACTOR: Final = 10
@@ -29,7 +30,7 @@ class Turns:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._lock = filelock.FileLock(ledger.data_dir / LOCK_NAME, timeout=0, thread_local=False)
+        self._lock: filelock.BaseFileLock | None = None
 
     def ask(self, agent_id: str) -> Turn:
         """Whether a cycle may begin; then the lock is held. Raises what the ledger raises; then give back."""
@@ -53,10 +54,15 @@ class Turns:
 
     def give_back(self) -> None:
         """Lets the next one have its turn. Safe to call twice."""
-        self._lock.release(force=True)
+        if self._lock is not None:
+            self._lock.release(force=True)
 
     def _taken(self) -> bool:
         """Takes the lock. Where a file system knows no locks, the marks in the ledger have to do."""
+        import filelock  # a program that runs no cycle does not pay for it
+
+        if self._lock is None:
+            self._lock = filelock.FileLock(self._ledger.data_dir / LOCK_NAME, timeout=0, thread_local=False)
         try:
             self._lock.acquire()
         except filelock.Timeout:
