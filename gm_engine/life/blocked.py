@@ -34,10 +34,7 @@ class Blocked:
             check_agent_id(agent_id)
         with self._ledger.write("block", origin=self._origin, agent_id=agent_id) as tx:
             blocked.insert_block(tx, text, agent_id)
-            found = blocked.find_block(tx.connection, blocked.block_key(text), agent_id)
-        if found is None:
-            raise NotFound("The block was removed while it was being made.")
-        return found
+            return _found(tx.connection, text, agent_id)
 
     def change(self, value: str, text: str, *, agent_id: str | None = None, to_agent: str | None = None) -> Block:
         """Blocks `text` for `to_agent` in place of a blocked text or key (of `agent_id`), in one step.
@@ -53,10 +50,7 @@ class Blocked:
                 return old
             blocked.delete_block(tx, old)
             blocked.insert_block(tx, text, to_agent)
-            new = blocked.find_block(tx.connection, blocked.block_key(text), to_agent)
-        if new is None:
-            raise NotFound("The block was removed while it was being made.")
-        return new
+            return _found(tx.connection, text, to_agent)
 
     def remove(self, value: str, agent_id: str | None = None) -> Block:
         """Unblocks a text, or the value with that key; returns what was removed.
