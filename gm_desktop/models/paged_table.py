@@ -26,6 +26,9 @@ ID_ROLE = Qt.ItemDataRole.UserRole + 1
 TONE_ROLE = Qt.ItemDataRole.UserRole + 2
 MUTED_ROLE = Qt.ItemDataRole.UserRole + 3
 
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
 Index = QModelIndex | QPersistentModelIndex
 ROOT = QModelIndex()
 
@@ -72,6 +75,7 @@ class PagedTable(QAbstractTableModel):
         self._ids: list[str] = []
         self._cache: OrderedDict[str, FactRow | None] = OrderedDict()
         self._stale: set[str] = set()
+        self._last: tuple[Column, FactRow, Cell] | None = None
         self._wanted: list[int] = []
         self._asked: frozenset[str] = frozenset()
         self._ask_later = QTimer(self, interval=0, singleShot=True)
@@ -152,6 +156,7 @@ class PagedTable(QAbstractTableModel):
     def forget_all(self) -> None:
         """Marks every body as out of date (another store, or ages that moved on)."""
         self._stale.update(self._cache)
+        self._last = None
         if self._ids:
             self._announce(0, len(self._ids) - 1)
 
@@ -230,16 +235,21 @@ class PagedTable(QAbstractTableModel):
         if role == ID_ROLE:
             return fact_id
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if column.is_number else Qt.AlignmentFlag.AlignLeft
-            return side | Qt.AlignmentFlag.AlignVCenter
+            return _RIGHT if column.is_number else _LEFT
         if role not in _BODY_ROLES:
             return None
         if fact_id not in self._cache or fact_id in self._stale:
             self._want(index.row())
         row = self._cache.get(fact_id)
-        if row is None:
-            return True if role == MUTED_ROLE else None
-        return _cell_data(column.cell(row), row, role)
+        if role == MUTED_ROLE:
+            return row is None or row.status != "live"
+        return None if row is None else _cell_data(self._cell(column, row), role)
+
+    def _cell(self, column: Column, row: FactRow) -> Cell:
+        """The cell of a row. Whoever draws it asks for its roles in turn, so that the last one is kept meanwhile."""
+        if self._last is None or self._last[0] is not column or self._last[1] is not row:
+            self._last = column, row, column.cell(row)
+        return self._last[2]
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Column titles; rows have none."""
@@ -248,8 +258,7 @@ class PagedTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._columns[section].title
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if self._columns[section].is_number else Qt.AlignmentFlag.AlignLeft
-            return side | Qt.AlignmentFlag.AlignVCenter
+            return _RIGHT if self._columns[section].is_number else _LEFT
         return None
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
@@ -269,13 +278,11 @@ _BODY_ROLES = frozenset(
 )
 
 
-def _cell_data(cell: Cell, row: FactRow, role: int) -> object:
+def _cell_data(cell: Cell, role: int) -> object:
     if role == Qt.ItemDataRole.DisplayRole:
         return cell.text
     if role == TONE_ROLE:
         return cell.tone
-    if role == MUTED_ROLE:
-        return row.status != "live"
     return cell.spoken or None
 
 

@@ -315,10 +315,13 @@ class SearchViewModel(QObject):
         self._agents_latest.take(self._host.read(_surroundings, self._on_surroundings))
 
     def _on_surroundings(self, found: _Surroundings) -> None:
+        known = {line.agent_id for line in found.lines}
+        is_news = known != {line.agent_id for line in self.agents.lines} or found.has_shared != self._has_shared
         self.agents.set_lines(found.lines)
         self._has_shared = found.has_shared
         self._take_saved(found.saved)
-        known = {line.agent_id for line in found.lines}
+        if not is_news and not isinstance(self.state, Loading):
+            return  # only counts: nobody need draw the question again
         if self.question.agent_id not in known:
             fullest = max(found.lines, key=lambda line: line.live, default=None)
             agent_id = (fullest.agent_id or "") if fullest else ""
