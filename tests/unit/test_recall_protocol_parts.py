@@ -28,6 +28,9 @@ from gm_engine.recall_protocol import (
     check_negotiated,
     negotiate_version,
 )
+from gm_engine.recall_protocol.acceptance import acceptance
+from gm_engine.recall_protocol.joint_answer import SourceAnswer, SourceOutcome, join
+from gm_engine.recall_protocol.lexical_span import cut
 from gm_engine.recall_protocol.turn import Turn
 
 
@@ -183,3 +186,21 @@ def test_the_engines_door_does_not_load_the_protocol() -> None:
     assert done.stdout.strip() == "[]"
     assert Manifest.__name__ == "Manifest"
     assert issubclass(SchemaViolation, RecallError)
+
+
+def test_an_excerpt_begins_with_a_whole_word_where_one_is_near() -> None:
+    assert cut("the harbour lease ends", 6, length=5) == "…lease…"
+    assert cut("the harbour lease ends", 4, length=7) == "…harbour…"
+    assert cut("x" * 300, 6, length=5) == "…xxxxx…"
+
+
+def test_a_record_that_a_source_names_twice_is_one_hit_in_one_place() -> None:
+    twice = [Candidate("n", "n", "s:n", "note", "n", rank, "internal", content_fingerprint="f") for rank in (1, 2)]
+    outcome = SourceOutcome("s", "answered", found=2)
+    (hit,) = join("q", [SourceAnswer(outcome, tuple(twice), 1.0)], limit=10).hits
+    assert (hit.candidate.locator, hit.also_in) == ("s:n", ())
+
+
+def test_a_schema_that_says_more_than_the_quick_check_knows_is_refused_when_it_is_read() -> None:
+    with pytest.raises(ValueError, match=r"without a quick check: \['oneOf'\]"):
+        acceptance({"oneOf": [{"type": "string"}]}, schemas={}, is_instant=lambda _: True)

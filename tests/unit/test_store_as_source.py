@@ -373,3 +373,15 @@ def test_a_search_by_entity_says_when_mentions_are_behind(memory: Memory, clock:
     assert result.diagnostics is not None
     assert result.diagnostics["mentions_behind_by_entries"] > 0
     adapter.close()
+
+
+def test_more_checkpoints_than_are_kept_in_memory_are_found_all_the_same(
+    memory: Memory, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gm_engine.recall_protocol.served_store.MAX_CHECKPOINTS", 1)
+    for number in range(4):
+        memory.checkpoints.save("desk", state={"task": f"lease {number}"})
+    adapter = adapter_on(memory, clock)
+    for _ in range(2):
+        assert len(search(adapter, "lease", record_types=("checkpoint",)).candidates) == 4
+    adapter.close()
