@@ -17,7 +17,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView
 
 from gm_desktop.i18n import tr
@@ -28,11 +28,13 @@ from gm_desktop.widgets.fact_delegate import ROW_HEIGHT, FactDelegate, agent_wid
 from gm_desktop.widgets.fact_drag import drag_facts
 
 TEXT, PINNED, AGENT, CONFIDENCE, WEIGHT, AGE, USES, ORIGIN, STATUS = range(9)
-_WIDTHS = {PINNED: 34, AGENT: 112, CONFIDENCE: 100, WEIGHT: 98, AGE: 60, USES: 60, ORIGIN: 112, STATUS: 94}
+_WIDTHS = {PINNED: 34, AGENT: 112, CONFIDENCE: 116, WEIGHT: 98, AGE: 60, USES: 60, ORIGIN: 112, STATUS: 94}
 _GIVES_WAY = (ORIGIN, WEIGHT, USES, AGENT, STATUS, AGE, CONFIDENCE)
 _TEXT_NEEDS = 280
 MOST_SPANS = 500  # Qt needs quadratic time for a selection in pieces
 _SPANS_AROUND = 50  # rows beyond what is seen whose selection the view knows, too
+_STEPS = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home)
+_PLAIN = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
 _KEYS = ("text", "pinned", "agent", "confidence", "weight", "created", "uses", "origin", "status")
 
 
@@ -52,6 +54,7 @@ class FactTable(QTableView):
         self._current_id: str | None = None
         self._is_syncing = False
         self._lost_rows = False
+        self._is_other_list = False
         self._set_up(theme)
         self._wire()
         self._fit_columns()
@@ -97,6 +100,7 @@ class FactTable(QTableView):
         self._viewmodel.selection_changed.connect(self._show_selection)
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
         self._viewmodel.filter_changed.connect(self._fit_columns)
+        self._viewmodel.filter_changed.connect(self._begin_at_top)
         self.customContextMenuRequested.connect(lambda at: self.menu_wanted.emit(self.viewport().mapToGlobal(at)))
         self.horizontalHeader().customContextMenuRequested.connect(self._open_column_menu)
 
@@ -168,6 +172,7 @@ class FactTable(QTableView):
 
     def _on_scrolled(self) -> None:
         """Of a selection in very many pieces, the view is told those that came into sight."""
+        self._is_other_list = False
         if self._spans and not self._is_syncing:
             self._is_syncing = True
             self._select(self._spans_in_sight())
@@ -181,7 +186,21 @@ class FactTable(QTableView):
         """Drags the selection, however large: the ids stay in the view-model."""
         drag_facts(self, self._viewmodel.selected, self._theme, may_move=True)
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Where nothing is selected, the first arrow selects the fact that has the focus; it doesn't step over it."""
+        at = 0 if event.key() == Qt.Key.Key_Home else self.currentIndex().row()
+        is_step = event.key() in _STEPS and event.modifiers() in _PLAIN
+        if is_step and not self._viewmodel.selected and 0 <= at < len(self._table.ids):
+            self.selectRow(at)
+        else:
+            super().keyPressEvent(event)
+
     # keeping one's place
+
+    def _begin_at_top(self) -> None:
+        """Another list is read from its beginning, or from the selected fact where that is in it."""
+        self.scrollToTop()
+        self._is_other_list = True
 
     def _keep_place(self) -> None:
         self._is_syncing = True
@@ -194,10 +213,12 @@ class FactTable(QTableView):
         self._lost_rows = True
 
     def _return_to_place(self) -> None:
+        is_other_list, self._is_other_list = self._is_other_list, False
+        if self._anchor is not None or is_other_list:
+            self.updateGeometries()
         if self._anchor is not None:
             row = self._table.row_of(self._anchor[0])
             if row is not None:
-                self.updateGeometries()
                 self.verticalScrollBar().setValue(row * ROW_HEIGHT + self._anchor[1])
         current = self._table.row_of(self._current_id) if self._current_id else None
         if current is not None:
@@ -206,6 +227,8 @@ class FactTable(QTableView):
         if self._lost_rows or self._spans:  # those that only come keep the view's selection; a lost one may be back
             self._lost_rows = False
             self._show_selection()
+        if is_other_list and current is not None and self._current_id in self._viewmodel.selected:
+            self.scrollTo(self._table.index(current, TEXT), QAbstractItemView.ScrollHint.EnsureVisible)
 
     # columns
 

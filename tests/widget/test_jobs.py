@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from gm_desktop.app import App
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.viewmodels.fact_details import FactDetails
+from gm_desktop.viewmodels.fact_filter import FactFilter
 from gm_desktop.views.memory import MemoryPage
 from gm_desktop.views.revise_dialog import ReviseDialog
 from gm_desktop.views.search import SearchPage
@@ -138,6 +139,36 @@ def test_facts_that_are_selected_together_are_pinned_by_a_button_beside_them(
     page.table.selectRow(0)
     qtbot.waitUntil(lambda: shown_text(open_app) != "")
     assert not pin.isVisible()
+
+
+def test_the_first_arrow_selects_the_first_fact_and_does_not_step_over_it(open_app: App, qtbot: QtBot) -> None:
+    page = memory_page(open_app, qtbot)
+    for key in (Qt.Key.Key_Down, Qt.Key.Key_Home):
+        open_app.remembering.select(())
+        press(page.table, key)
+        assert open_app.remembering.selected == {open_app.remembering.table.id_at(0)}
+    press(page.table, Qt.Key.Key_Down)
+    assert open_app.remembering.selected == {open_app.remembering.table.id_at(1)}
+
+
+def test_the_facts_of_another_agent_are_read_from_the_first_one_on(app: App, qtbot: QtBot, tmp_path: Path) -> None:
+    with open_scripted(tmp_path / "store", read_only=False) as memory:
+        for number in range(80):
+            memory.remember("ops" if number % 2 else "sales", f"Lamp {number} is lit")
+    app.start(tmp_path / "store")
+    qtbot.waitUntil(lambda: app.host.is_open)
+    page = memory_page(app, qtbot)
+    qtbot.waitUntil(lambda: app.remembering.table.rowCount() == 80)
+    bar = page.table.verticalScrollBar()
+    page.table.scrollToBottom()
+    page.open_agent("ops")
+    qtbot.waitUntil(lambda: app.remembering.table.rowCount() == 40 and page.is_settled())
+    assert bar.value() == 0
+    page.table.selectRow(39)
+    qtbot.waitUntil(lambda: bar.value() > 0)
+    app.remembering.set_filter(FactFilter())
+    qtbot.waitUntil(lambda: app.remembering.table.rowCount() == 80 and page.is_settled())
+    assert page.table.viewport().rect().contains(page.table.visualRect(page.table.currentIndex())), "it is selected"
 
 
 def test_an_undone_revision_shows_the_fact_as_it_was_and_its_message_goes(open_app: App, qtbot: QtBot) -> None:
