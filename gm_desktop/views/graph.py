@@ -9,7 +9,6 @@ from pathlib import Path
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QComboBox,
     QFileDialog,
     QFrame,
     QLineEdit,
@@ -43,6 +42,7 @@ from gm_desktop.widgets.entity_delegate import EntityDelegate
 from gm_desktop.widgets.graph_files import Drawing
 from gm_desktop.widgets.graph_paint import style_of
 from gm_desktop.widgets.graph_stage import GraphStage
+from gm_desktop.widgets.yielding import CaptionBar, YieldingCombo
 
 LIST_WIDTH = 252
 BAR_HEIGHT = 42
@@ -75,7 +75,7 @@ class GraphPage(Page):
         glyph = QAction(self.query)
         self._theme.bind_icon(glyph, "search")
         self.query.addAction(glyph, QLineEdit.ActionPosition.LeadingPosition)
-        self.order = QComboBox()
+        self.order = YieldingCombo()
         self.order.setAccessibleName(tr("Order"))
         for order, title in _orders():
             self.order.addItem(title, order)
@@ -94,8 +94,8 @@ class GraphPage(Page):
             tr("A drawing: arrows go from entity to entity, Enter shows around one, + and - zoom, 0 fits.")
         )
         self.caption = YieldingLabel("", "small")
-        self.reach = QComboBox()
-        self.reach.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.reach = YieldingCombo()
+        self.reach.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.reach.setAccessibleName(tr("How far around"))
         for depth in DEPTHS:
             self.reach.addItem(tr_count("{count} link away", "{count} links away", depth), depth)
@@ -118,9 +118,7 @@ class GraphPage(Page):
         right = QVBoxLayout(drawn)
         right.setContentsMargins(0, 0, 0, 0)
         right.setSpacing(0)
-        bar = QWidget()
-        bar.setLayout(row(self.caption, 1, self.reach, self.whole, margins=(16, 0, MARGIN, 10)))
-        bar.setFixedHeight(BAR_HEIGHT)
+        bar = CaptionBar(self.caption, (self.reach, self.whole), margins=(16, 0, MARGIN, 10), height=BAR_HEIGHT)
         right.addWidget(bar)
         right.addWidget(rule())
         right.addWidget(self.stage, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
@@ -240,7 +240,8 @@ class EmptyState(QWidget):
         self._text = text_label(text, "muted", wrap=True)
         self._title.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._text.setFixedWidth(text_width)
+        self._text_width = text_width
+        self._room: int | None = None
         self._fit_text()
         self._buttons = QHBoxLayout()
         self._buttons.setSpacing(SPACE)
@@ -254,9 +255,24 @@ class EmptyState(QWidget):
         self._text.setVisible(bool(text))
         self._fit_text()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Lines are no longer than there is room."""
+        super().resizeEvent(event)
+        room = max(1, self.width() - 2 * MARGIN)
+        if room != self._room:
+            self._room = room
+            self._fit_text()
+
     def _fit_text(self) -> None:
         """A wrapped label in a centred place is given one line unless it insists on more."""
-        self._text.setMinimumHeight(max(0, self._text.heightForWidth(self._text.minimumWidth())))
+        room = self._text_width if self._room is None else min(self._room, self._text_width)
+        self._text.setFixedWidth(room)
+        self._text.setMinimumHeight(max(0, self._text.heightForWidth(room)))
+        self._title.setWordWrap(False)
+        self._title.setMinimumSize(0, 0)
+        if self._room is not None and self._title.sizeHint().width() > self._room:
+            self._title.setWordWrap(True)
+            self._title.setMinimumSize(self._room, max(0, self._title.heightForWidth(self._room)))
 
     def _build(self, buttons: Sequence[QWidget]) -> None:
         centre = Qt.AlignmentFlag.AlignHCenter
