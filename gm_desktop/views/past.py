@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QComboBox,
     QFrame,
     QHBoxLayout,
@@ -34,7 +35,8 @@ from gm_desktop.widgets.keys import keep_keys
 from gm_desktop.widgets.line_view import LineView
 from gm_desktop.widgets.pills import Pill
 
-_AGENT_WIDTH = 200
+NARROW_PX = 640
+_AGENT_WIDTHS = (200, 136)  # in a narrow window the second
 _FIELD_WIDTH = 190
 
 
@@ -65,7 +67,6 @@ class PastPage(Page):
         self.agent = QComboBox()
         self.agent.setModel(model.agents)
         self.agent.setAccessibleName(tr("Agent"))
-        self.agent.setFixedWidth(_AGENT_WIDTH)
         self.text = QLineEdit()
         self.text.setPlaceholderText(tr("Find in facts"))
         self.text.setAccessibleName(tr("Find in facts"))
@@ -132,8 +133,10 @@ class PastPage(Page):
         column.setContentsMargins(MARGIN - 4, 14, MARGIN, 12)
         column.setSpacing(3)
         icon = Picture(self._theme, "history", "info", 20)
-        head = row(icon, self.moment, self.pill, 1, self.other, self.back)
-        column.addLayout(head)
+        self._head = row()
+        self._head.addLayout(row(icon, self.moment, self.pill, 1))
+        self._head.addLayout(row(1, self.other, self.back))
+        column.addLayout(self._head)
         column.addWidget(self.counts)
         column.addWidget(self.caution)
         return strip
@@ -155,6 +158,13 @@ class PastPage(Page):
         self.hits.selectionModel().currentChanged.connect(self._on_hit)
         self.checkpoints.activated.connect(lambda _index: self._open_checkpoint())
         self.panel.now_wanted.connect(self._open_now)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a narrow window the buttons stand below the moment, and the agents leave the tabs their room."""
+        super().resizeEvent(event)
+        is_narrow = event.size().width() < NARROW_PX
+        self._head.setDirection(QBoxLayout.Direction.TopToBottom if is_narrow else QBoxLayout.Direction.LeftToRight)
+        self.agent.setFixedWidth(_AGENT_WIDTHS[is_narrow])
 
     # Page
 

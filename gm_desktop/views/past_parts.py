@@ -35,7 +35,7 @@ from gm_desktop.widgets.pills import Pill
 from gm_desktop.widgets.text_panes import LongText
 
 TEXT, PINNED, AGENT, CONFIDENCE, WRITTEN, SINCE = range(6)
-_WIDTHS = {AGENT: 120, CONFIDENCE: 104, WRITTEN: 148, SINCE: 132}
+_WIDTHS = {AGENT: 120, CONFIDENCE: 116, WRITTEN: 148, SINCE: 132}
 _GIVES_WAY = (WRITTEN, AGENT, CONFIDENCE)
 _TEXT_NEEDS = 260
 _EDGE = 20

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QAction, QKeySequence, QShortcut
+from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QButtonGroup,
     QComboBox,
     QHBoxLayout,
@@ -38,6 +39,7 @@ from gm_desktop.views.search_scenes import search_scenes
 from gm_desktop.widgets.basics import EmptyState, PageHeader, push_button, row
 
 QUERY_HEIGHT = 40
+NARROW_PX = 460
 
 
 class SearchPage(Page):
@@ -117,7 +119,7 @@ class SearchPage(Page):
         self._fields.addWidget(self.query)
         self._fields.addWidget(self.batch.questions)
         self._fields.setFixedHeight(QUERY_HEIGHT)
-        ask = QHBoxLayout()
+        self._ask_row = ask = QHBoxLayout()
         ask.setContentsMargins(MARGIN, 0, MARGIN, 10)
         ask.setSpacing(SPACE)
         ask.addWidget(self._fields, 1)
@@ -137,6 +139,12 @@ class SearchPage(Page):
         layout.addWidget(self._stack, 1)
         self.setProperty("kind", "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a narrow window the question has a row of its own."""
+        super().resizeEvent(event)
+        is_narrow = event.size().width() < NARROW_PX
+        self._ask_row.setDirection(QBoxLayout.Direction.TopToBottom if is_narrow else QBoxLayout.Direction.LeftToRight)
 
     def _wire(self) -> None:
         model, batch = self._viewmodel, self._models.batch

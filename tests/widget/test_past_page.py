@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.app import App
 from gm_desktop.engine_host import EngineHost
-from gm_desktop.theme import Theme
+from gm_desktop.paths import resource
+from gm_desktop.theme import Theme, font
 from gm_desktop.viewmodels.past import DAY_NS, PastViewModel
 from gm_desktop.viewmodels.past_reading import BeforeLast, PastReader, Shown
 from gm_desktop.viewmodels.past_words import PastDetails, PastHead
 from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading
 from gm_desktop.views.past import PastPage
-from gm_desktop.views.past_parts import AGENT, SINCE, TEXT, WRITTEN, PastDialog
+from gm_desktop.views.past_parts import AGENT, CONFIDENCE, SINCE, TEXT, WRITTEN, PastDialog
+from gm_desktop.widgets.fact_delegate import CELL_PADDING
+from gm_desktop.widgets.pills import pill_width
 from gm_engine import Changes, FactQuery, Memory
 from gm_engine.errors import StoreDamaged
 from tests.fakes.clock import FrozenClock
@@ -393,3 +398,21 @@ def test_the_field_to_find_facts_stands_in_one_row_with_the_chips_as_on_the_memo
     chip = desk.page.chips.chips["then"]
     desk.qtbot.waitUntil(lambda: chip.isVisible() and desk.page.text.geometry().right() < chip.x())
     assert abs(desk.page.text.geometry().center().y() - chip.geometry().center().y()) <= 1
+
+
+def test_in_a_narrow_window_the_buttons_stand_below_the_moment_which_is_whole(desk: Desk) -> None:
+    desk.page.show()
+    desk.open(lambda: desk.model.open_quick("changes"))
+    page = desk.page
+    page.resize(1200, 700)
+    desk.qtbot.waitUntil(lambda: page.back.x() > page.moment.geometry().right() and page.agent.width() == 200)
+    page.resize(400, 700)
+    desk.qtbot.waitUntil(lambda: page.back.y() > page.moment.geometry().bottom() and page.agent.width() == 136)
+    assert page.moment.width() >= page.moment.fontMetrics().horizontalAdvance(page.moment.text())
+
+
+@pytest.mark.parametrize("language", ["de", "es"])
+def test_the_column_of_confidence_has_room_for_its_pills_in_every_language(desk: Desk, language: str) -> None:
+    words = json.loads(resource("i18n", f"{language}.json").read_text(encoding="utf-8"))
+    pills = [pill_width(words[title], QFontMetrics(font("small"))) for title in ("Verified", "Inferred", "Unverified")]
+    assert max(pills) + 2 * CELL_PADDING <= desk.page.table.columnWidth(CONFIDENCE)

@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog
 
 from gm_desktop.engine_host import EngineHost
+from gm_desktop.theme import MARGIN
 from gm_desktop.viewmodels.answers import coverage_sentence
 from gm_desktop.viewmodels.states import Empty, Full
 from gm_desktop.views.search_options import MomentDialog
@@ -286,3 +287,21 @@ def test_more_vectors_bring_a_better_answer_by_themselves(desk: Desk) -> None:
 )
 def test_coverage_is_said_in_words(coverage: Coverage, sentence: str) -> None:
     assert coverage_sentence(coverage) == sentence
+
+
+def test_in_a_narrow_window_the_question_has_a_row_of_its_own(desk: Desk) -> None:
+    page = desk.page
+    page.show()
+    page.resize(900, 700)
+    desk.qtbot.waitUntil(
+        lambda: (
+            page.query.mapTo(page, page.query.rect().topRight()).x()
+            < page.agent.mapTo(page, page.agent.rect().topLeft()).x()
+        )
+    )
+    page.resize(420, 700)
+    desk.qtbot.waitUntil(lambda: page.query.width() == page.width() - 2 * MARGIN)
+    assert (
+        page.agent.mapTo(page, page.agent.rect().topLeft()).y()
+        > page.query.mapTo(page, page.query.rect().bottomLeft()).y()
+    )
