@@ -251,7 +251,7 @@ def _card_fact(fact: Fact, removed: Spans, now_ns: int) -> CardFact:
     parts = [
         age(fact.created_ns, now_ns),
         origin_sentence(fact.origin),
-        tr("weight {weight}", weight=decimal(f"{fact.weight:.2f}")),
+        tr("weight {weight}", weight=decimal(f"{fact.weight:.2f}")).replace(" ", "\u00a0"),  # never on two lines
     ]
     return CardFact(
         id=fact.id,

@@ -48,10 +48,9 @@ class CardDelegate(QStyledItemDelegate):
         painter.setFont(self._theme.font("small"))
         tone = "danger" if line.is_stale else line.tone
         drawn = paint_pill(painter, top, line.kind_title, tone=tone, theme=self._theme, is_selected=is_selected)
-        note = line.note if line.is_stale else "  ·  ".join(part for part in (line.agent, line.note) if part)
         room = top.adjusted(drawn + 8, 0, 0, 0)
         painter.setPen(self._theme.color("danger" if line.is_stale else "text_muted"))
-        shown = QFontMetricsF(painter.font()).elidedText(note, Qt.TextElideMode.ElideMiddle, max(0.0, room.width()))
+        shown = card_note(line, QFontMetricsF(painter.font()), room.width())
         painter.drawText(room, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, shown)
 
     def _ground(self, painter: QPainter, option: QStyleOptionViewItem) -> QRectF:
@@ -70,3 +69,12 @@ class CardDelegate(QStyledItemDelegate):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(card.adjusted(0.5, 0.5, -0.5, -0.5), 7, 7)
         return card
+
+
+def card_note(line: CardLine, metrics: QFontMetricsF, room: float) -> str:
+    """Whose the card is and how many facts it is about: where room is short, the name gives way, the count stays."""
+    if line.is_stale or not (line.agent and line.note):
+        return metrics.elidedText(line.note or line.agent, Qt.TextElideMode.ElideMiddle, max(0.0, room))
+    rest = f"  ·  {line.note}"
+    left = room - metrics.horizontalAdvance(rest)
+    return metrics.elidedText(line.agent, Qt.TextElideMode.ElideRight, max(0.0, left)) + rest

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QFontMetricsF, QKeyEvent
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -26,6 +26,7 @@ from gm_desktop.viewmodels.inbox import CardUnread, InboxViewModel, NoCard
 from gm_desktop.viewmodels.inbox_subjects import consolidation
 from gm_desktop.viewmodels.states import Empty, Full, Loading
 from gm_desktop.views.consolidate import ConsolidatePage
+from gm_desktop.widgets.card_delegate import card_note
 from gm_engine import (
     Changes,
     CycleReport,
@@ -494,3 +495,13 @@ def test_writes_under_review_use_the_same_card(desk: Desk) -> None:
     facts = desk.ask(desk.host, lambda memory: memory.facts(memory.fact_ids(FactQuery(agent_id="ops"))))
     assert isinstance(facts, list)
     assert "Ana is on call." in [each.text for each in facts]
+
+
+def test_on_a_card_of_the_list_the_name_gives_way_and_the_count_stays(theme: Theme) -> None:
+    card = CardLine("1", "exact", "Genaues Duplikat", "success", "text", "workshop-planner", "2 Fakten", is_stale=False)
+    metrics = QFontMetricsF(theme.font("small"))
+    assert card_note(card, metrics, 400) == "workshop-planner  ·  2 Fakten"
+    short = card_note(card, metrics, 120)
+    assert short.startswith("work")
+    assert short.endswith("…  ·  2 Fakten")
+    assert metrics.horizontalAdvance(short) <= 120
