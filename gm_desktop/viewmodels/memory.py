@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.formatting import age, number, utc_time
-from gm_desktop.i18n import tr
+from gm_desktop.i18n import decimal, tr
 from gm_desktop.models.agent_list import AgentLine, AgentList, agent_lines
 from gm_desktop.models.fact_row import FactRow, agent_title, fact_row
 from gm_desktop.models.paged_table import PAGE_ROWS, Cell, Column, PagedTable
@@ -285,7 +285,7 @@ class MemoryViewModel(QObject):
             ),
             Column(tr("Agent"), "agent", lambda row: Cell(agent_title(row.agent_id), "quiet")),
             Column(tr("Confidence"), "confidence", _confidence_cell),
-            Column(tr("Weight"), "weight", lambda row: Cell(f"{row.weight:.2f}", "meter"), is_number=True),
+            Column(tr("Weight"), "weight", lambda row: Cell(decimal(f"{row.weight:.2f}"), "meter"), is_number=True),
             Column(tr("Age"), "created", self._age_cell, is_number=True),
             Column(tr("Uses"), "uses", lambda row: Cell(number(row.uses), "quiet"), is_number=True),
             Column(tr("Origin"), "origin", lambda row: Cell(channel_title(row.channel), "quiet", row.client)),

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtGui import QValidator
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QImage, QPainter, QValidator
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QTableView
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.formatting import number, size
 from gm_desktop.i18n import decimal, use_language
+from gm_desktop.theme import Theme
+from gm_desktop.widgets.fact_delegate import _METER_WIDTH, FactDelegate
 from gm_desktop.widgets.form_card import DecimalBox, ShareBox
 from gm_desktop.widgets.knob import Figure
 
@@ -82,3 +86,18 @@ def test_the_figure_of_a_knob_shows_the_mark_and_takes_either(
     with qtbot.waitSignal(figure.entered) as entered:
         figure.editingFinished.emit()
     assert (entered.args, figure.text()) == ([0.85], f"0{mark}85")
+
+
+def test_the_bar_beside_a_weight_is_as_long_with_either_mark(theme: Theme, qtbot: QtBot) -> None:
+    view = QTableView()
+    qtbot.addWidget(view)
+    delegate = FactDelegate(theme, view)
+    bars = []
+    for text in ("0.50", "0,50", "0.90"):
+        image = QImage(120, 30, QImage.Format.Format_RGB32)
+        image.fill(theme.color("surface"))
+        painter = QPainter(image)
+        delegate._paint_meter(painter, QRectF(image.rect()), text)
+        painter.end()
+        bars.append([image.pixelColor(x, 15).name() for x in range(_METER_WIDTH)])
+    assert bars[0] == bars[1] != bars[2]
