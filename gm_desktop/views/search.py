@@ -246,8 +246,9 @@ class SearchPage(Page):
         return self.side
 
     def prepare_screenshot(self) -> None:
-        """Asks about something the store knows."""
+        """Asks about something the store knows; the words are to be read, not marked to be typed over."""
         self._viewmodel.ask_something_telling()
+        self.query.deselect()
 
     def screenshot_scenes(self) -> tuple[tuple[str, Callable[[], None]], ...]:
         """Why not, lab, judged questions, agent's eye, batch, a moment too early."""

@@ -473,3 +473,9 @@ def test_the_names_of_agents_get_more_room_in_a_wide_window(desk: Desk) -> None:
     assert widths[2][0] == widths[3][0]
     assert widths[2][1] <= widths[3][1] == 176
     assert widths[4] == widths[0]
+
+
+def test_at_the_usual_size_of_the_window_the_table_still_names_the_agents(desk: Desk) -> None:
+    desk.write(three)
+    desk.page.resize(775, 700)  # what 1280 pixels leave beside the rail and the inspector
+    assert not desk.page.table.isColumnHidden(AGENT)
