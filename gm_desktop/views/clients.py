@@ -25,6 +25,7 @@ from gm_desktop.widgets.basics import EmptyState, push_button, row, rule, text_l
 from gm_desktop.widgets.keys import keep_keys
 from gm_desktop.widgets.line_view import LineView
 from gm_desktop.widgets.scrolled import scroll_area
+from gm_desktop.widgets.yielding import YieldingCombo
 
 LIST_WIDTH = 300
 LEAST_WIDTH = 150
@@ -79,10 +80,10 @@ class ClientsPanel(QWidget):
         self.accept.setToolTip(tr("Accept what waits, and let the program write at once from now on"))
         self.everywhere = AccessBox(tr("What it may do everywhere"))
         self.journal = push_button(tr("What it wrote"), "link", lambda: self.journal_wanted.emit(model.selected))
-        self.add = QComboBox()
+        self.add = YieldingCombo()
         self.add.setAccessibleName(tr("Add a rule for a namespace"))
         self.add.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.add.setMinimumContentsLength(26)
+        self.add.setMinimumContentsLength(34)
         keep_keys(self.add)
         self.rules = QGridLayout()
         self.rules.setHorizontalSpacing(SPACE)
