@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FOLLOW_MS = 150
+UNTOUCHED_MS = 5_000  # what was written has nothing to do with a card: looked at in passing, a long list is not cheap
 DRAFT_MS = 120
 MOST_CARDS = 2_000
 Pile = Literal["open", "later"]
@@ -79,6 +80,7 @@ class _Listed:
     open: int
     later: int
     bulk: tuple[str, ...]
+    named: frozenset[str]
     groups_of: Mapping[str, str | None]
 
 
@@ -120,7 +122,8 @@ class InboxViewModel(QObject):
         self.is_deciding = False
         self._left: str | None = None  # decided, and still shown until the list is read again
         self._listing, self._opening, self._drafting = Latest(), Latest(), Latest()
-        self._reload_soon = QTimer(self, singleShot=True, interval=FOLLOW_MS)
+        self._named: frozenset[str] = frozenset()  # the facts that cards are about
+        self._reload_soon = QTimer(self, singleShot=True)
         self._reload_soon.timeout.connect(self.reload)
         self._draft_soon = QTimer(self, singleShot=True, interval=DRAFT_MS)
         self._draft_soon.timeout.connect(self._compare_draft)
@@ -182,7 +185,7 @@ class InboxViewModel(QObject):
         self.groups.set_lines(answer.groups)
         self.cards.set_lines(answer.lines)
         self.later_count, self.bulk, self._groups_of = answer.later, answer.bulk, answer.groups_of
-        self.open_count = answer.open
+        self.open_count, self._named = answer.open, answer.named
         if answer.lines:
             self._set_state(Full(len(answer.lines)))
         else:
@@ -386,8 +389,16 @@ class InboxViewModel(QObject):
     # --- the store -------------------------------------------------------------------------------------------------
 
     def _on_changed(self, changes: Changes) -> None:
-        if changes.kinds & {"proposal", "fact"} and not self._reload_soon.isActive():
-            self._reload_soon.start()
+        if changes.kinds & {"proposal", "fact"}:
+            wait_ms = FOLLOW_MS if self._concerns_cards(changes) else UNTOUCHED_MS
+            if not self._reload_soon.isActive() or self._reload_soon.remainingTime() > wait_ms:
+                self._reload_soon.start(wait_ms)
+
+    def _concerns_cards(self, changes: Changes) -> bool:
+        """Whether a card came, went or became stale, or somebody is new."""
+        known = {line.agent_id for line in self.groups.lines}
+        is_named = not self._named.isdisjoint(changes.fact_ids)
+        return "proposal" in changes.kinds or is_named or not changes.agent_ids <= known
 
     def _on_closed(self) -> None:
         for answer in (self._listing, self._opening, self._drafting):
@@ -420,6 +431,7 @@ def _list(subject: InboxSubject, group: str | None, pile: Pile, memory: Memory) 
         later=sum(proposal.state == "later" for proposal in mine),
         bulk=tuple(each.id for each in mine if each.state == "open" and not each.stale and subject.in_bulk(each)),
         groups_of={proposal.id: subject.group_of(proposal) for proposal in shown},
+        named=frozenset(fact_id for each in waiting for fact_id in (*each.base, *each.facts)),
     )
 
 

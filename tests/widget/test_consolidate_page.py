@@ -20,9 +20,10 @@ from gm_desktop.models.proposal_cards import Card, CardLine, CardList
 from gm_desktop.notices import Notice, Notices
 from gm_desktop.theme import Theme
 from gm_desktop.undo_controller import UndoController
+from gm_desktop.viewmodels import inbox
 from gm_desktop.viewmodels.card_words import card_of, cycle_sentence, draft_of
 from gm_desktop.viewmodels.cycles import CyclesViewModel
-from gm_desktop.viewmodels.inbox import CardUnread, InboxViewModel, NoCard
+from gm_desktop.viewmodels.inbox import CardUnread, InboxSubject, InboxViewModel, NoCard
 from gm_desktop.viewmodels.inbox_subjects import consolidation
 from gm_desktop.viewmodels.states import Empty, Full, Loading
 from gm_desktop.views.consolidate import ConsolidatePage
@@ -263,6 +264,28 @@ def test_all_exact_duplicates_are_merged_at_once(full: Desk) -> None:
     full.settle()
     assert "exact_duplicate" not in full.kinds()
     assert full.undo.undo_text == "Merged 2 exact duplicates"
+
+
+def test_the_cards_are_read_again_at_once_only_for_facts_that_they_are_about(
+    full: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed: list[int] = []
+    read_cards = inbox._list
+
+    def counted(subject: InboxSubject, group: str | None, pile: inbox.Pile, memory: Memory) -> inbox._Listed:
+        listed.append(memory.last_seq())
+        return read_cards(subject, group, pile, memory)
+
+    monkeypatch.setattr(inbox, "_list", counted)
+    monkeypatch.setattr(inbox, "FOLLOW_MS", 0)
+    with full.qtbot.waitSignal(full.host.changed):
+        full.host.write(lambda memory: memory.remember("ops", "The lamp is green."), lambda _: None)
+    assert full.model._reload_soon.remainingTime() > 1_000
+    assert listed == []
+    named = full.card().goes[0].id
+    full.host.write(lambda memory: memory.pin("ops", [named]), lambda _: None)
+    full.qtbot.waitUntil(lambda: bool(listed))
+    full.model._reload_soon.stop()
 
 
 def test_a_fact_that_changes_on_screen_makes_the_card_stale(full: Desk, told: list[Notice]) -> None:
