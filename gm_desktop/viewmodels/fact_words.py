@@ -32,6 +32,10 @@ _VERBS = {
     "pin": "Pinned",
     "unpin": "Unpinned",
     "alias": "Written as an alias",
+    "accept": "Accepted a proposal",
+    "consolidate": "Consolidated",
+    "prune": "Pruned",
+    "repair": "Repaired",
 }
 
 
