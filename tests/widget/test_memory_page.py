@@ -20,9 +20,10 @@ from gm_desktop.viewmodels.memory import MemoryViewModel
 from gm_desktop.viewmodels.revision import PART_CHARS, RevisionViewModel, parts_of
 from gm_desktop.viewmodels.states import Empty, Full
 from gm_desktop.views.fact_dialogs import AddFactDialog, AgentDialog
-from gm_desktop.views.fact_table import AGENT, TEXT
+from gm_desktop.views.fact_table import AGE, AGENT, TEXT
 from gm_desktop.views.memory import MemoryPage
 from gm_desktop.views.revise_dialog import ReviseDialog
+from gm_desktop.widgets.fact_delegate import CELL_PADDING
 from gm_engine import Changes, Fact, FactQuery, Memory
 from tests.fakes.clock import FrozenClock
 
@@ -479,3 +480,8 @@ def test_at_the_usual_size_of_the_window_the_table_still_names_the_agents(desk: 
     desk.write(three)
     desk.page.resize(775, 700)  # what 1280 pixels leave beside the rail and the inspector
     assert not desk.page.table.isColumnHidden(AGENT)
+
+
+def test_the_column_of_ages_has_room_for_any_of_them(desk: Desk) -> None:
+    widest = max(desk.page.table.fontMetrics().horizontalAdvance(text) for text in ("48 min", "59 d", "23 mo"))
+    assert widest + 2 * CELL_PADDING < desk.page.table.columnWidth(AGE)
