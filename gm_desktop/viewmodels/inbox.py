@@ -123,6 +123,7 @@ class InboxViewModel(QObject):
         self._left: str | None = None  # decided, and still shown until the list is read again
         self._listing, self._opening, self._drafting = Latest(), Latest(), Latest()
         self._named: frozenset[str] = frozenset()  # the facts that cards are about
+        self._heard_of: frozenset[str] = frozenset()  # agents whose facts changed
         self._reload_soon = QTimer(self, singleShot=True)
         self._reload_soon.timeout.connect(self.reload)
         self._draft_soon = QTimer(self, singleShot=True, interval=DRAFT_MS)
@@ -396,9 +397,9 @@ class InboxViewModel(QObject):
 
     def _concerns_cards(self, changes: Changes) -> bool:
         """Whether a card came, went or became stale, or somebody is new."""
-        known = {line.agent_id for line in self.groups.lines}
-        is_named = not self._named.isdisjoint(changes.fact_ids)
-        return "proposal" in changes.kinds or is_named or not changes.agent_ids <= known
+        is_newcomer = not changes.agent_ids <= self._heard_of
+        self._heard_of |= changes.agent_ids
+        return "proposal" in changes.kinds or is_newcomer or not self._named.isdisjoint(changes.fact_ids)
 
     def _on_closed(self) -> None:
         for answer in (self._listing, self._opening, self._drafting):
