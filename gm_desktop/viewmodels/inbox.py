@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FOLLOW_MS = 150
-UNTOUCHED_MS = 5_000  # what was written has nothing to do with a card: looked at in passing, a long list is not cheap
+UNTOUCHED_MS = 30_000  # what was written has nothing to do with a card: looked at in passing, a long list is not cheap
 DRAFT_MS = 120
 MOST_CARDS = 2_000
 Pile = Literal["open", "later"]
