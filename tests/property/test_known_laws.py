@@ -145,3 +145,14 @@ def test_a_queue_that_looks_only_at_what_changed_leaves_no_text_without_a_vector
                 pass
         with ledger.read() as connection:
             assert vector_counts(connection, "scripted").pending == 0
+
+
+def test_a_vector_that_was_dropped_is_missed_though_no_fact_changed(template: Path) -> None:
+    with processes(template) as (one, _, ledger):
+        seen = Seen(one, ledger)
+        seen.must_agree()
+        with ledger.bookkeep() as connection:
+            oldest = connection.exec_driver_sql("SELECT text_key FROM vectors ORDER BY vec_seq LIMIT 1").scalar_one()
+            drop_vectors(connection, [oldest])
+        seen.must_agree()
+        assert one.vector_status().pending == 1
