@@ -91,7 +91,9 @@ def undo_group(tx: Transaction, entries: Sequence[JournalEntry], *, language: st
         tx.connection,
         [entry.seq for entry in entries],
         gone=[target for target, net in nets.get("entity", {}).items() if net.version == 0],
-        restored=[json.loads(target) for target, net in nets.get("edge", {}).items() if net.version_found == 0],
+        restored=[
+            json.loads(target) for target, net in nets.get("edge", {}).items() if net.version and net.version_found == 0
+        ],
     )
     _apply_facts(tx, nets.get(_FACT, {}), language)
     return tuple(reversal)

@@ -189,7 +189,7 @@ def edge_image(edge: Edge) -> dict[str, JsonValue]:
 
 
 def restore_names(connection: Connection, wanted: Mapping[str, Sequence[str]]) -> None:
-    """Gives entities exactly these names ; not journalled here.
+    """Gives entities exactly these names; not journalled here.
 
     Raises `UndoConflict` when another entity has taken one of them since.
     """

@@ -9,6 +9,9 @@ import pytest
 
 from gm_engine import Config, EmbeddingMode, InvalidInput, Memory, NotFound, UndoConflict
 from gm_engine.graph.records import DictionaryEntry, GraphChange
+from gm_engine.records import Edge, Origin
+from gm_engine.store.entities import upsert_edges
+from gm_engine.store.graph_edits import remove_edge
 from tests.fakes.clock import FrozenClock
 from tests.fakes.graph_state import graph_state
 
@@ -272,6 +275,20 @@ def test_a_link_does_not_come_back_to_an_entity_that_was_removed_since(team: Mem
     team.undo(deleted)
     team.undo(severed)
     assert ("grace lin", "tom becker", "co_mentioned") in edges_of(team)
+
+
+def test_a_link_that_its_own_group_removed_again_does_not_stand_in_the_way_of_the_undo(team: Memory) -> None:
+    """Several entries of one action, as an import may write them: the undo restores no link."""
+    link = Edge("grace lin", "lisbon", "lives in", 1, 1.0, "person")
+    with team._ledger.write("link", origin=Origin("library"), group_id="g") as tx:
+        upsert_edges(tx, [link])
+        version = tx.seq
+    with team._ledger.write("unlink", origin=Origin("library"), group_id="g") as tx:
+        remove_edge(tx, link, version)
+    team.graph.delete("lisbon")
+    before = graph_state(team)
+    team.undo("g")
+    assert graph_state(team) == before
 
 
 def test_an_undone_rename_gives_the_name_back(team: Memory) -> None:
