@@ -13,6 +13,7 @@ from exporters.obsidian.compare import LEFT_ALONE, Step
 from exporters.obsidian.extras import Extra
 from exporters.obsidian.folder import Folder, locked, open_folder
 from exporters.obsidian.links import BrokenLink, VaultIndex
+from exporters.obsidian.note_file import content_hash
 from exporters.obsidian.plan import Plan, make_plan
 from exporters.obsidian.round_trip import fact_id_of
 from exporters.obsidian.writing import Writer
@@ -100,8 +101,9 @@ def publish(
     Nothing outside the folder is written, but for colours of the graph view where the options ask for them. What a
     person wrote into a note stays; a note whose managed part was edited is left alone and reported. Publishing the same
     store again writes nothing. `remove_orphans` is the consent to move notes of retired or gone facts into the vault's
-    `.trash`. When a text is purged meanwhile, nothing that was written keeps it. Raises `PublishRefused`, `DiskFull` or
-    `Cancelled`; every note is then whole, and the next publish finishes the work.
+    `.trash`. When a text is purged meanwhile, nothing that was written keeps it; a note that a person wrote in or moved
+    out since is an orphan. Raises `PublishRefused`, `DiskFull` or `Cancelled`; every note is then whole, and the next
+    publish finishes the work.
     """
     place = open_folder(vault, folder)
     run = _Run(memory, place, options or PublishOptions(), progress, cancel or CancelToken(), remove_orphans)
@@ -166,13 +168,21 @@ def _was_purged(memory: Memory, *, since: int) -> bool:
 def _forget(memory: Memory, plan: Plan, writers: Sequence[Writer]) -> bool:
     """Deletes the notes that were just written for records that are gone now; whether there were any.
 
-    Not by way of the trash: it would keep the text. A note in which a person wrote stays, as an orphan.
+    Not by way of the trash: it would keep the text. A note that a person touched stays, as an orphan.
     """
-    ours = _made(writers).intersection(step.note.key for step in writers[-1].done if step.alone)
-    gone = [key for key in plan.orphans if key in ours and not memory.facts([fact_id_of(key)])]
+    written = _made(writers).intersection(plan.orphans)
+    gone = [key for key in written if not memory.facts([fact_id_of(key)]) and _is_as_written(plan, key)]
     for key in gone:
         plan.folder.delete(plan.orphans[key])
     return bool(gone)
+
+
+def _is_as_written(plan: Plan, key: str) -> bool:
+    """Whether an orphan lies in the folder and its file holds what we wrote, to the byte, and nothing of a person's."""
+    path, entry = plan.orphans[key], plan.manifest.notes.get(key)
+    if path.startswith("/") or entry is None or not entry.alone:
+        return False
+    return content_hash(plan.folder.read(path) or b"") == entry.content
 
 
 def preview(
@@ -261,10 +271,15 @@ def _report(plan: Plan, writers: Sequence[Writer], *, vault: Path, remove_orphan
         removed=sum(each.removed for each in writers),
         broken_links=tuple(_broken_links(plan, writer)),
         moved=sum(each.moved for each in writers),
-        orphaned=() if remove_orphans else tuple(sorted(plan.vault_path(writer.path_of(key)) for key in plan.orphans)),
+        orphaned=() if remove_orphans else tuple(sorted(_orphaned(plan, writer))),
         left=(*doubles, *deleted, *left, *_refused_colours(plan)),
         files=sum(each.files for each in writers),
     )
+
+
+def _orphaned(plan: Plan, writer: Writer) -> Iterator[str]:
+    for key, path in plan.orphans.items():  # that of a retired fact may have followed its title
+        yield plan.vault_path(writer.path_of(key) if key in plan.layout.places else path)
 
 
 def _refused_colours(plan: Plan) -> Iterator[LeftAlone]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from exporters.obsidian import writing
 from exporters.obsidian.publish import publish
 from gm_engine import Memory, Progress
-from tests.fakes.vault_notes import GATE, LIFT, fact_id, scouts_store
+from tests.fakes.vault_notes import GATE, LIFT, fact_id, note, scouts_store
 
 SECRET = "The code of the safe is 4711."
 
@@ -35,6 +36,17 @@ def purge_at(memory: Memory, stage: str, *texts: str) -> Progress:
             memory.purge(left.pop(0))
 
     return purge
+
+
+def once_written(file: Path, act: Callable[[], None]) -> Progress:
+    """A progress that acts once, when a note was written while others are still to be."""
+    left = [act]
+
+    def look(done: int, total: int | None, what: str) -> None:
+        if what == "Writing notes" and file.exists() and left:
+            left.pop()()
+
+    return look
 
 
 def holding(vault: Path, word: str) -> list[str]:
@@ -86,3 +98,53 @@ def test_a_fact_retired_beside_the_purge_keeps_its_note(memory: Memory, vault: P
     assert holding(vault, "4711") == []
     assert report.orphaned == ("Memory/Facts/scout/The gate opens at nine.md",)
     assert (vault / report.orphaned[0]).is_file()
+
+
+@pytest.fixture
+def told_of_every_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "_EVERY", 1)
+
+
+@pytest.mark.usefixtures("told_of_every_note")
+def test_words_typed_into_a_note_while_others_are_written_stay(memory: Memory, vault: Path) -> None:
+    path = note(vault, SECRET)
+
+    def type_and_purge() -> None:
+        path.write_text(path.read_text() + "My own words.\n")
+        memory.purge(SECRET)
+
+    report = publish(memory, vault, progress=once_written(path, type_and_purge))
+    assert path.read_text().endswith("My own words.\n")
+    assert report.orphaned == (path.relative_to(vault).as_posix(),)
+
+
+@pytest.mark.usefixtures("told_of_every_note")
+def test_a_note_renamed_within_the_folder_while_others_are_written_keeps_nothing(memory: Memory, vault: Path) -> None:
+    path = note(vault, SECRET)
+
+    def rename_and_purge() -> None:
+        path.rename(path.with_name("The safe.md"))
+        memory.purge(SECRET)
+
+    report = publish(memory, vault, progress=once_written(path, rename_and_purge))
+    assert holding(vault, "4711") == holding(vault, "safe") == []
+    assert report.orphaned == ()
+
+
+@pytest.mark.usefixtures("told_of_every_note")
+def test_a_note_moved_out_while_others_are_written_stays_and_so_does_what_its_path_names_outside_the_vault(
+    memory: Memory, vault: Path, tmp_path: Path
+) -> None:
+    path, diary = note(vault, SECRET), tmp_path / "Diary.md"
+    diary.write_text("Nobody's business.\n")
+    moved = vault / diary.relative_to(diary.anchor)
+
+    def move_and_purge() -> None:
+        moved.parent.mkdir(parents=True)
+        path.rename(moved)
+        memory.purge(SECRET)
+
+    report = publish(memory, vault, progress=once_written(path, move_and_purge))
+    assert diary.read_text() == "Nobody's business.\n"
+    assert report.orphaned == (moved.relative_to(vault).as_posix(),)
+    assert moved.is_file()
