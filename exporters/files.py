@@ -13,7 +13,8 @@ from exporters.exporting import Exporter, Request
 from exporters.plan import ExportPlan, PlanItem
 from gm_engine import DiskFull, PublishRefused
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says where a disk, or the share of a user, is full."""
 Content = Callable[[], Iterable[bytes]]
 
 
@@ -83,7 +84,7 @@ def _replace(path: Path, content: Content) -> bool:
         path.parent.mkdir(parents=True, exist_ok=True)
         return _write_whole(path, content)
     except OSError as error:
-        if error.errno in _FULL:
+        if error.errno in FULL:
             raise DiskFull(f"The disk is full; {path} was not written.", path=str(path)) from error
         raise PublishRefused(f"{path} cannot be written: {error.strerror or error}.", path=str(path)) from error
 

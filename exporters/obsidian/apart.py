@@ -21,14 +21,17 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, BinaryIO, TypeVar
 
+from exporters.files import FULL
 from exporters.obsidian.jobs import Job
-from gm_engine import CancelToken, GrayMatterError, Memory, Progress, child
+from gm_engine import CancelToken, DiskFull, GrayMatterError, Memory, Progress, PublishRefused, child
 from gm_engine.errors import Cancelled
 
 PROGRAM = "exporters.obsidian.apart_child"
 LARGE_BYTES = 16 * 2**20
 """Size of a ledger from which on work is done apart: some 7,000 facts with vectors. To start a process
 costs 0.7 s, so smaller stores are done sooner without."""
+NO_ROOM = 73
+"""Exit code of a child whose answers have no room on the disk."""
 PIECE = 1_000
 """Items of a long answer that are sent at once: reading more in one call would hold the interpreter."""
 _LEDGER = "ledger.sqlite"
@@ -110,15 +113,18 @@ def is_large(data_dir: Path) -> bool:
 def run_apart(job: Job[T], data_dir: Path, *, progress: Progress, cancel: CancelToken) -> T:
     """Does `job` in a child process, which opens the store in `data_dir` for reading.
 
-    Raises what the job raises, `ChildEnded` when the process was ended from outside or cannot be started. Once
-    cancelled it is ended by force where it does not stop by itself; no process is left behind in any case.
+    Raises what the job raises, `ChildEnded` when the process was ended from outside or cannot be started, `DiskFull` or
+    `PublishRefused` where there is no room for what both say to each other. Once cancelled it is ended by force where
+    it does not stop by itself; no process is left behind in any case.
     """
     cancel.check()
-    with tempfile.TemporaryDirectory(prefix="graymatter-", ignore_cleanup_errors=True) as scratch:
+    with _private_folder() as scratch:
         said, errors = Path(scratch) / "said", Path(scratch) / "errors"
         try:
             process = _start(said, errors)
         except OSError as error:
+            if error.errno in FULL:
+                raise _no_room(str(said.parent.parent)) from error
             raise ChildEnded(f"The process for the work could not be started: {error}") from error
         try:
             _ask(process, Request(data_dir.absolute(), job))
@@ -128,6 +134,20 @@ def run_apart(job: Job[T], data_dir: Path, *, progress: Progress, cancel: Cancel
         if rest := _tail(errors):
             _log.warning("the process for %s said: %s", type(job).__name__, rest)
         return value
+
+
+def _private_folder() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="graymatter-", ignore_cleanup_errors=True)
+    except OSError as error:
+        place = tempfile.tempdir or "the temporary folder"
+        if error.errno in FULL:
+            raise _no_room(place) from error
+        raise PublishRefused(f"{place} cannot be written: {error.strerror or error}.", path=place) from error
+
+
+def _no_room(place: str) -> DiskFull:
+    return DiskFull(f"The disk is full; {place} has no room for what long work answers.", path=place)
 
 
 def _start(said: Path, errors: Path) -> subprocess.Popen[bytes]:
@@ -189,6 +209,8 @@ def _why(process: subprocess.Popen[bytes], errors: Path, *, cancel: CancelToken)
     tail = _tail(errors)
     if cancel.is_cancelled:
         return Cancelled("Cancelled; what was finished before is kept.")
+    if process.returncode == NO_ROOM:
+        return _no_room(str(errors.parent.parent))
     if "Traceback" in tail:
         return ChildCrashed(tail)
     if tail:

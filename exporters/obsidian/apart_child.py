@@ -15,7 +15,8 @@ from threading import Thread
 from time import monotonic
 from typing import Any, BinaryIO
 
-from exporters.obsidian.apart import PIECE, Done, Failed, Piece, Progressed, Request, write_message
+from exporters.files import FULL
+from exporters.obsidian.apart import NO_ROOM, PIECE, Done, Failed, Piece, Progressed, Request, write_message
 from gm_engine import CancelToken, GrayMatterError, Memory
 from gm_engine.records import Origin
 
@@ -25,13 +26,18 @@ _COLLECT_EVERY = 50_000
 
 
 def main(_arguments: list[str]) -> int:
-    """0 when the work was done or failed as it may; what failed is told."""
+    """0 when the work was done or failed as it may; what failed is told. `NO_ROOM` when nothing can be told."""
     if sys.platform != "win32":
         os.nice(_STEP_BACK)  # a window and servers go first
     gc.set_threshold(_COLLECT_EVERY)
-    with os.fdopen(os.dup(1), "wb") as sink:
-        os.dup2(2, 1)  # whatever a library prints is no answer
-        serve(0, sink)
+    try:
+        with os.fdopen(os.dup(1), "wb") as sink:
+            os.dup2(2, 1)  # whatever a library prints is no answer
+            serve(0, sink)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        return NO_ROOM
     return 0
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
 
+from exporters.files import FULL
 from exporters.obsidian.manifest import FOLDER, Stamp
 from exporters.obsidian.names import NOTE_SUFFIX, file_name, path_key
 from exporters.obsidian.note_file import HEAD_BYTES, content_hash
@@ -28,7 +29,6 @@ _SYNC_ALL_ABOVE = 64
 _TICK_NS = 20_000_000  # clocks of file systems step by up to 10 ms
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +359,7 @@ def _sync(path: Path) -> None:
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno in _FULL:
+        if error.errno in FULL:
             raise
     finally:
         os.close(handle)
@@ -375,7 +375,7 @@ def _clear_errors(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _FULL:
+        if error.errno in FULL:
             raise DiskFull(
                 f"The disk is full; {path} was not written. What was written before is kept.", path=path
             ) from error

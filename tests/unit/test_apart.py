@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -16,10 +18,10 @@ from exporters.obsidian import apart
 from exporters.obsidian.apart import ChildCrashed, ChildEnded, run_apart, run_job
 from exporters.obsidian.checking import check_links
 from exporters.obsidian.folder import locked, open_folder
-from exporters.obsidian.jobs import CheckingLinks, Comparing, Publishing, ReadingEdits
+from exporters.obsidian.jobs import CheckingLinks, Comparing, Job, Publishing, ReadingEdits
 from exporters.obsidian.publish import publish
 from exporters.profiles import PublishOptions
-from gm_engine import CancelToken, Memory, PublishRefused, child, no_progress
+from gm_engine import CancelToken, DiskFull, Memory, PublishRefused, child, no_progress
 from gm_engine.errors import Cancelled, StoreUnavailable
 from tests.fakes.jobs import Counting, Crashing, Dying, Refusing, Waiting
 from tests.fakes.vault_notes import GATE, change, note, scouts_store
@@ -103,6 +105,44 @@ def test_a_process_that_is_killed_is_an_expected_failure_with_its_last_words(mem
 def test_where_no_process_can_be_started_that_is_told(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.executable", "")
     with pytest.raises(ChildEnded, match="could not be started"):
+        run_apart(Refusing(), memory.data_dir, progress=no_progress, cancel=CancelToken())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize("job", [Counting(3 * apart.PIECE), Refusing()], ids=["an answer", "a failure"])
+def test_a_full_disk_below_the_answers_is_told_with_its_folder(
+    job: Job[object], memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = apart._start
+
+    def on_a_full_disk(said: Path, errors: Path) -> subprocess.Popen[bytes]:
+        said.symlink_to("/dev/full")
+        return start(said, errors)
+
+    monkeypatch.setattr(apart, "_start", on_a_full_disk)
+    with pytest.raises(DiskFull, match="The disk is full") as caught:
+        run_apart(job, memory.data_dir, progress=no_progress, cancel=CancelToken())
+    assert caught.value.fields == {"path": tempfile.gettempdir()}
+
+
+@pytest.mark.parametrize("refused", ["exporters.obsidian.apart._start", "tempfile.mkdtemp"])
+def test_a_full_disk_before_the_process_starts_is_told_with_its_folder(
+    refused: str, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_args: object, **_kwargs: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(refused, full)
+    with pytest.raises(DiskFull) as caught:
+        run_apart(Refusing(), memory.data_dir, progress=no_progress, cancel=CancelToken())
+    assert caught.value.fields == {"path": tempfile.gettempdir()}
+
+
+def test_a_temporary_folder_that_is_not_there_is_told(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    with pytest.raises(PublishRefused, match="gone cannot be written: No such file"):
         run_apart(Refusing(), memory.data_dir, progress=no_progress, cancel=CancelToken())
 
 
@@ -213,7 +253,7 @@ def test_a_frozen_program_runs_the_work_when_it_is_started_as_that(
     plain = child.command(apart.PROGRAM)
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     frozen = child.command(apart.PROGRAM)
-    assert (plain[1:], frozen[1:]) == (["-m", apart.PROGRAM], [child.FLAG, apart.PROGRAM])
+    assert (plain[1:], frozen[1:]) == (["-P", "-m", apart.PROGRAM], [child.FLAG, apart.PROGRAM])
     code = f"import sys; from {main} import main; sys.exit(main())"
     monkeypatch.setattr(child, "command", lambda _program: [sys.executable, "-c", code, *frozen[1:]])
     found = run_apart(Counting(1), memory.data_dir, progress=no_progress, cancel=CancelToken())

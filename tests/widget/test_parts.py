@@ -28,7 +28,7 @@ from gm_desktop.widgets.form_card import FormCard
 from gm_desktop.widgets.line_view import LINE_INDENT, LineView
 from gm_desktop.widgets.rail import RailButton
 from gm_desktop.widgets.toasts import AT_MOST, Toast, ToastStack
-from gm_engine.errors import FactChanged, GrayMatterError, StoreTooNew
+from gm_engine.errors import DiskFull, FactChanged, GrayMatterError, StoreTooNew
 
 
 def test_a_task_knows_its_share_and_begins_anew_with_each_stage(qtbot: QtBot) -> None:
@@ -114,6 +114,11 @@ def test_failures_become_sentences_with_a_level(notices: Notices, told: list[Not
 
 
 @pytest.mark.parametrize("kind", GrayMatterError.__subclasses__(), ids=lambda kind: kind.__name__)
+def test_a_full_disk_is_named_where_it_is_known() -> None:
+    assert sentence_for(DiskFull("x", path="/tmp")) == "The disk of /tmp is full. Free some space there and try again."
+    assert sentence_for(DiskFull("x")).startswith("The disk is full. Nothing was changed")
+
+
 def test_every_expected_failure_has_something_to_say(kind: type[GrayMatterError]) -> None:
     sentence = sentence_for(kind("The reason in words."))
     assert sentence.endswith(".")
