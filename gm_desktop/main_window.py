@@ -22,7 +22,7 @@ from gm_desktop.action_table import ActionTable
 from gm_desktop.i18n import tr, tr_count
 from gm_desktop.page import Page
 from gm_desktop.theme import Theme
-from gm_desktop.widgets.activity_strip import HEIGHT, ActivityStrip
+from gm_desktop.widgets.activity_strip import ActivityStrip
 from gm_desktop.widgets.basics import rule
 from gm_desktop.widgets.command_palette import CommandPalette, Entry
 from gm_desktop.widgets.drop_hint import DropHint
@@ -281,9 +281,8 @@ class MainWindow(QMainWindow):
         self._stack.addWidget(self._start)
         self.strip = ActivityStrip(self._theme)
         self.ground = QWidget()
-        self.toasts = ToastStack(
-            self._theme, self.ground, bottom_px=HEIGHT, gap=lambda: self.rail.gap.translated(self.rail.pos())
-        )
+        self.toasts = ToastStack(self._theme, self.ground, gap=lambda: self.rail.gap.translated(self.rail.pos()))
+        self.rail.gap_moved.connect(self.toasts.place)
         self._drop_hint = DropHint(self._theme, self.ground)
         self.palette_popup = CommandPalette(self._theme, self.ground, find)
 

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QDragEnterEvent, QDragLeaveEvent, QDropEvent, QIcon, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QEvent, QObject, QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QAction,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QIcon,
+    QMoveEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+)
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QSizePolicy, QStyle, QToolButton, QVBoxLayout, QWidget
 
 from gm_desktop.formatting import number
@@ -114,10 +124,14 @@ class RailButton(QToolButton):
 
 
 class NavigationRail(QWidget):
-    """Emits `chosen(page_id)`; shows which page is open. `fact_dropped` comes from a page that accepts facts."""
+    """Emits `chosen(page_id)`; shows which page is open.
+
+    `fact_dropped` comes from a page that accepts facts; `gap_moved` says that `gap` or the rail stands elsewhere.
+    """
 
     chosen = Signal(str)
     fact_dropped = Signal(str)
+    gap_moved = Signal()
 
     def __init__(self, theme: Theme, title: str) -> None:
         super().__init__()
@@ -126,6 +140,7 @@ class NavigationRail(QWidget):
         self._icons: dict[str, str] = {}
         self._group = QButtonGroup(self)
         self._gap = QWidget()
+        self._gap.installEventFilter(self)
         self._mark = Picture(theme, "mark", "accent", _MARK_PX)
         self.setFixedWidth(WIDTH)
         self._pages, self._actions = QVBoxLayout(), QVBoxLayout()
@@ -162,6 +177,17 @@ class NavigationRail(QWidget):
     def gap(self) -> QRect:
         """Where it is empty, between the pages and the actions."""
         return self._gap.geometry()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Notices what the layout does to the gap."""
+        if event.type() in (QEvent.Type.Move, QEvent.Type.Resize):
+            self.gap_moved.emit()
+        return super().eventFilter(watched, event)
+
+    def moveEvent(self, event: QMoveEvent) -> None:
+        """The gap moves along."""
+        super().moveEvent(event)
+        self.gap_moved.emit()
 
     def accept_facts(self, page_id: str) -> None:
         """Lets a dragged fact be dropped on the entry of this page."""

@@ -407,4 +407,19 @@ def test_a_page_shows_at_once_while_the_store_opens(app: App, qtbot: QtBot, tmp_
     assert not app.host.is_open
     assert app.window.page_id == "memory"
     qtbot.waitUntil(lambda: app.host.is_open)
+def test_in_a_small_window_toasts_stand_over_the_rail_and_never_over_a_page(open_app: App, qtbot: QtBot) -> None:
+    window = open_app.window
+    page = window.pages["memory"]
+    text = "“Delivery inside Germany takes three working days” was retired"
+    window.toasts.show_toast(text, level="success", action=("Undo", lambda: None), lasting=True)
+    for width, height in ((926, window.minimumSizeHint().height()), (1280, 800), (926, 700)):
+        window.resize(width, height)
+        qtbot.waitUntil(lambda: window.toasts.geometry().bottom() < window.rail.gap.bottom())
+        qtbot.waitUntil(lambda: window.toasts.geometry().bottom() > window.rail.gap.bottom() - 10)
+        toasts = QRect(window.toasts.mapTo(window, QPoint()), window.toasts.size())
+        assert QRect(window.rail.mapTo(window, QPoint()), window.rail.size()).contains(toasts)
+        assert not toasts.intersects(QRect(page.mapTo(window, QPoint()), page.size()))
+    window.toasts.clear()
+
+
     assert app.window.page_id == "memory"
