@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, tzinfo
 
 from gm_desktop.i18n import decimal, digits, tr, tr_count
+from gm_engine.clock import parse_rfc3339
+from gm_engine.errors import InvalidInput
 
 _NS = 1_000_000_000
 _FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
 _CONTROL_PICTURES = {code: 0x2400 + code for code in range(32)} | {0x7F: 0x2421}
 _VISIBLE = {code: mark for code, mark in _CONTROL_PICTURES.items() if code not in (9, 10)}
 _INVISIBLE = dict.fromkeys([0x202A, 0x202B, 0x202C, 0x202D, 0x202E, 0x2066, 0x2067, 0x2068, 0x2069])
+_INSTANT = re.compile(r"(?<![\w.-])\d\d\d\d-\d\d-\d\d[T]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)(?![\w:])", re.ASCII)
 
 
 def local_time(at_ns: int | None, *, zone: tzinfo | None = None) -> str:
@@ -29,6 +33,23 @@ def local_date(at_ns: int | None, *, zone: tzinfo | None = None) -> str:
 def utc_time(at_ns: int | None) -> str:
     """The same instant for a tooltip: `2026-03-12 13:05:09 UTC`."""
     return tr("No time recorded") if at_ns is None else f"{_moment(at_ns):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def with_local_times(text: str, *, zone: tzinfo | None = None) -> str:
+    """`text` of a program with every RFC 3339 instant in it as `local_time` shows it."""
+
+    def shown(found: re.Match[str]) -> str:
+        try:
+            return local_time(parse_rfc3339(found[0]), zone=zone)
+        except InvalidInput:
+            return found[0]
+
+    return _INSTANT.sub(shown, text)
+
+
+def instants_in(text: str) -> tuple[str, ...]:
+    """What `with_local_times` replaces, as it stands there."""
+    return tuple(_INSTANT.findall(text))
 
 
 def age(at_ns: int | None, now_ns: int) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from PySide6.QtCore import QObject, Signal
 
 from gm_desktop.engine_host import EngineHost
+from gm_desktop.formatting import instants_in, with_local_times
 from gm_desktop.i18n import tr
 from gm_desktop.models.line_list import LineList
 from gm_desktop.notices import Notices, sentence_for
@@ -102,6 +103,7 @@ class SourcesViewModel(QObject):
         self.verdict = ""
         self.content = ""
         self.provenance = ""
+        self.instants: tuple[str, ...] = ()  # times in the provenance, as the source wrote them
         self.detail = "full"
         self.selected_source = MEMORY
         self.selected_hit = ""
@@ -223,7 +225,7 @@ class SourcesViewModel(QObject):
 
     def _expand(self) -> None:
         locator, detail, closing = self.selected_hit, self.detail, self._closing
-        self.content, self.provenance = "", tr("Opening…")
+        self.content, self.provenance, self.instants = "", tr("Opening…"), ()
         self._opening.take(
             self._ask(
                 lambda sources: sources.expand(locator, detail=_detail(detail), cancel=closing),
@@ -352,6 +354,7 @@ class SourcesViewModel(QObject):
         self.hits.set_lines(())
         self.chips, self.verdict, self.query = (), "", ""
         self.content = self.provenance = self.selected_hit = ""
+        self.instants = ()
         self._show_list("")
         self.answered.emit()
         self.opened.emit()
@@ -384,8 +387,9 @@ class SourcesViewModel(QObject):
 
     def _on_expanded(self, found: ExpandResult) -> None:
         cut = tr("Cut: there is more.") if found.truncated else ""
-        self.content = found.content
-        self.provenance = "  ·  ".join(part for part in (self.selected_hit, found.provenance, cut) if part)
+        self.content, self.instants = found.content, instants_in(found.provenance)
+        parts = (self.selected_hit, with_local_times(found.provenance), cut)
+        self.provenance = "  ·  ".join(part for part in parts if part)
         self.opened.emit()
 
     def _on_not_expanded(self, error: GrayMatterError) -> None:

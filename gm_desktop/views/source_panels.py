@@ -135,6 +135,7 @@ class JointSearchPanel(QWidget):
         self.content.show_text(model.content)
         self.content.setVisible(bool(model.content))
         self.provenance.setText(model.provenance)
+        self.provenance.setToolTip("\n".join(model.instants))
         self.keep.setEnabled(model.can_keep and bool(model.agents))
         self.agent.setEnabled(self.keep.isEnabled())
 

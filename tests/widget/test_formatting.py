@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gm_desktop.formatting import (
     age,
     duration,
+    instants_in,
     isolate,
     local_date,
     local_time,
@@ -19,6 +20,7 @@ from gm_desktop.formatting import (
     size,
     utc_time,
     visible,
+    with_local_times,
 )
 from gm_desktop.i18n import tr, tr_count
 from tests.fakes.clock import instant
@@ -36,6 +38,29 @@ def test_local_time_follows_the_zone_and_utc_does_not() -> None:
 def test_no_time_is_a_dash() -> None:
     assert (local_time(None), local_date(None), age(None, NOON_NS)) == ("–", "–", "–")
     assert utc_time(None) == "No time recorded"
+
+
+@pytest.mark.parametrize(
+    ("said", "shown", "instants"),
+    [
+        (
+            "fact of ops, written 2026-03-12T12:05:09.123456789Z by library",
+            "fact of ops, written 12 Mar 2026, 12:05 by library",
+            ("2026-03-12T12:05:09.123456789Z",),
+        ),
+        (
+            "2026-03-12T12:05:09+02:00, then (2026-03-13T00:00:00Z)",
+            "12 Mar 2026, 10:05, then (13 Mar 2026, 00:00)",
+            ("2026-03-12T12:05:09+02:00", "2026-03-13T00:00:00Z"),
+        ),
+        ("written 2026-13-45T99:00:00Z", "written 2026-13-45T99:00:00Z", ("2026-13-45T99:00:00Z",)),
+        ("log-2026-03-12T12:05:09Z.txt, 2026-03-12", "log-2026-03-12T12:05:09Z.txt, 2026-03-12", ()),
+        ("", "", ()),
+    ],
+)
+def test_times_in_what_a_program_says_look_as_everywhere(said: str, shown: str, instants: tuple[str, ...]) -> None:
+    assert with_local_times(said, zone=UTC) == shown
+    assert instants_in(said) == instants
 
 
 @given(st.integers(-(2**63), 2**63 - 1))

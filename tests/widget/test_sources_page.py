@@ -13,6 +13,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.engine_host import EngineHost
+from gm_desktop.formatting import local_time
 from gm_desktop.i18n import use_language
 from gm_desktop.notices import Notice, Notices
 from gm_desktop.sources_desk import source_places
@@ -22,7 +23,8 @@ from gm_desktop.viewmodels.source_settings import fields_of, settings_from
 from gm_desktop.viewmodels.source_words import details
 from gm_desktop.viewmodels.sources import Greeting, Places, SourceDraft, SourcesViewModel
 from gm_desktop.views.sources import SOURCE, SourcesPage
-from gm_engine import Memory, SourceRef
+from gm_engine import FactQuery, Memory, SourceRef
+from gm_engine.clock import format_ns
 from gm_engine.errors import NotFound
 from gm_engine.recall_protocol.adapter_settings import SETTINGS_SCHEMA
 from gm_engine.recall_protocol.source_config import SourceConfig, SourcesFile
@@ -182,6 +184,24 @@ def test_a_hit_is_opened_and_kept(
     settled(qtbot, page.viewmodel)
     assert page.search.content.text
     assert not page.search.keep.isEnabled()
+
+
+def test_a_hit_of_memory_says_when_it_was_written_as_every_page_does(
+    page: SourcesPage, open_host: EngineHost, qtbot: QtBot
+) -> None:
+    page.viewmodel.search("rollback")
+    settled(qtbot, page.viewmodel)
+    (hit,) = page.viewmodel.hits.lines
+    page.viewmodel.select_hit(hit.key)
+    settled(qtbot, page.viewmodel)
+    created: list[int] = []
+    open_host.read(lambda memory: memory.facts(memory.fact_ids(FactQuery()))[0].created_ns, created.append)
+    qtbot.waitUntil(lambda: bool(created))
+    assert f"written {local_time(created[0])} by" in page.search.provenance.text()
+    assert page.search.provenance.toolTip() == format_ns(created[0])
+    page.viewmodel.select_hit("memory:nothing")
+    settled(qtbot, page.viewmodel)
+    assert page.search.provenance.toolTip() == ""
 
 
 def test_what_cannot_be_opened_says_why(page: SourcesPage, file: SourcesFile, qtbot: QtBot) -> None:
