@@ -20,12 +20,13 @@ _PROGRAM = re.compile(rf"(?:{re.escape(PROBE)}|(?:gm_engine|exporters)(?:\.\w+)*
 def command(program: str, *arguments: str) -> list[str]:
     """The command line that runs `program`: `PROBE`, or a module of ours whose name ends in `_child`.
 
-    Raises `OSError` where nothing can be started.
+    It takes no code from the folder in which it is started, which may be anybody's. Raises `OSError` where nothing can
+    be started.
     """
     if not sys.executable:
         raise OSError("this program does not know its own interpreter")
-    start = [sys.executable, FLAG, program] if getattr(sys, "frozen", False) else [sys.executable, "-m", program]
-    return [*start, *arguments]
+    start = (FLAG,) if getattr(sys, "frozen", False) else ("-P", "-m")
+    return [sys.executable, *start, program, *arguments]
 
 
 def environment() -> dict[str, str]:

@@ -182,6 +182,7 @@ class Server:
 
         Programs with windows do not know the terminal's search path, so the command is an absolute one. With
         `is_shared` (a project's file, which others read, too) it is the bare name, found on each one's path.
+        An interpreter is told to take no code from the folder in which the client starts it.
         """
         chosen = () if data_dir is None else ("--data-dir", str(data_dir.absolute()))
         if is_shared:
@@ -192,7 +193,7 @@ class Server:
         found = beside or shutil.which(NAME)
         if found is not None:
             return cls(found, (*chosen, "mcp", "serve"))
-        return cls(sys.executable, ("-m", "gm_engine.cli", *chosen, "mcp", "serve"))
+        return cls(sys.executable, ("-P", "-m", "gm_engine.cli", *chosen, "mcp", "serve"))
 
 
 def entry(shape: Shape, server: Server) -> dict[str, JsonValue]:

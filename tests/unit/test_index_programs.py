@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -113,3 +114,17 @@ def test_a_program_that_does_not_know_its_interpreter_starts_no_child(monkeypatc
     monkeypatch.setattr("sys.executable", "")
     with pytest.raises(OSError, match="interpreter"):
         child.command(child.PROBE)
+
+
+def test_a_child_takes_no_code_from_the_folder_in_which_it_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server is started in somebody's repository, which may hold packages that are called as ours."""
+    for name in ("gm_engine", "numpy"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise RuntimeError('not ours')\n")
+    monkeypatch.chdir(tmp_path)
+    command = child.command(child.PROBE, str(tmp_path / "7"), "scripted", str(DIMS))
+    done = subprocess.run(command, env=child.environment(), capture_output=True, check=False, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "7" / "chroma.sqlite3").exists()

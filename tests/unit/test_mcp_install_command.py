@@ -93,7 +93,7 @@ def test_without_a_console_script_the_interpreter_is_named(home: Path, monkeypat
     monkeypatch.setattr("shutil.which", lambda name, path=None: None)
     run("mcp", "install", "--client", "cursor")
     entry = json.loads((home / ".cursor" / "mcp.json").read_text())["mcpServers"]["graymatter"]
-    assert (entry["command"], entry["args"]) == (sys.executable, ["-m", "gm_engine.cli", "mcp", "serve"])
+    assert (entry["command"], entry["args"]) == (sys.executable, ["-P", "-m", "gm_engine.cli", "mcp", "serve"])
 
 
 @pytest.mark.parametrize(("answered", "code", "written"), [(b"n\n", 130, False), (b"y\n", 0, True)])
