@@ -1,8 +1,13 @@
-"""Building many records at once without the collector, which would look through all of them again and again."""
+"""Building many records at once without the collector, which would look through all of them again and again.
+
+And giving back what they took: the C library of Linux keeps what was freed for itself unless it is told.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -25,3 +30,14 @@ def without_collecting() -> Iterator[None]:
         if gc.get_count()[0] > _MANY:
             gc.freeze()
         gc.enable()
+
+
+def give_back() -> None:
+    """Gives memory that long work has freed back to the system, where that has to be asked for (glibc).
+
+    Takes some tens of milliseconds, without the interpreter.
+    """
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)

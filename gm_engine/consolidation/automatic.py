@@ -3,7 +3,8 @@
 At most some namespaces wait or run at once, further triggers are dropped. One that cannot begin yet (another process
 runs a cycle, or the pause after the last one is not over) stays queued; it is dropped once a cycle, of whichever
 process, has looked at everything. The pause is ten times what the last cycle took, so that busy writers, however many
-they are, never spend more than a tenth of the time on consolidation.
+they are, never spend more than a tenth of the time on consolidation. A cycle stands still while its process embeds or
+its window runs a task, and keeps its turn meanwhile.
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ from typing import TypeVar
 
 from gm_engine.consolidation.steps import Steps
 from gm_engine.consolidation.turns import FAILED_PAUSE_S, Turns
+from gm_engine.consolidation.wording import forget_words
 from gm_engine.errors import Cancelled, GrayMatterError, StoreBusy
+from gm_engine.garbage import give_back
 from gm_engine.hooks import tell
 from gm_engine.proposals import CycleReport
 
 T = TypeVar("T")
+_LONG_S = 1.0  # a cycle over so much leaves a hundred megabytes behind, which the next one needs only after a pause
 _log = logging.getLogger(__name__)
 
 
@@ -47,10 +51,14 @@ class AutomaticCycles:
         self._lock = Lock()
 
     def notice(self, agent_id: str) -> None:
-        """Something was written in a namespace: queues a cycle, or drops the trigger when enough are queued."""
+        """Something was written in a namespace: queues a cycle, or drops the trigger when enough are queued.
+
+        Those that wait for the end of a pause take nobody's place.
+        """
+        now = monotonic()
         with self._lock:
-            running = self._running is not None
-            if agent_id not in self._waiting and len(self._waiting) + running < self._at_most:
+            ready = sum(self._not_before.get(one, 0.0) <= now for one in self._waiting)
+            if ready + (self._running is not None) < self._at_most:
                 self._waiting[agent_id] = None
 
     @property
@@ -61,11 +69,15 @@ class AutomaticCycles:
     def step(self, budget_s: float) -> bool:
         """About `budget_s` seconds of work; whether there is more to do at once. Never raises an expected error."""
         deadline = monotonic() + budget_s
-        while True:
-            if self._running is None and not self._next():
-                return False
-            if not self._advance(deadline):
-                return True
+        try:
+            while True:
+                if self._running is None and not self._next():
+                    return False
+                if not self._advance(deadline):
+                    return True
+        except BaseException:  # a bug: other processes get their turn all the same
+            self.close()
+            raise
 
     def close(self) -> None:
         """Gives the running cycle up between two of its pieces; once no step runs any more. Safe to call twice."""
@@ -92,17 +104,16 @@ class AutomaticCycles:
 
     def _begun(self, agent_id: str) -> Steps[CycleReport] | None:
         """The work of a cycle whose turn it is; one that has to wait is queued again."""
-        steps = None
-        try:
-            turn = self._turns.ask(agent_id)
-            if turn == "begins":
-                steps = self._begin(agent_id)
-            elif turn != "covered":
-                self._queue_again(agent_id, turn)
-        finally:
-            if steps is None:
-                self._turns.give_back()
-        if steps is not None:
+        turn = self._turns.ask(agent_id)
+        if turn == "covered":
+            return None
+        if turn != "begins":
+            self._queue_again(agent_id, turn)
+            return None
+        steps = self._begin(agent_id)
+        if steps is None:
+            self._turns.give_back()
+        else:
             self._turns.begin(agent_id)
         return steps
 
@@ -126,13 +137,19 @@ class AutomaticCycles:
         if not is_over:
             return False
         self._running = None
+        if self._spent_s > _LONG_S:
+            forget_words()
+            give_back()
         if done == "ended":
             self._guarded(agent_id, lambda: self._turns.end(agent_id, took_s=self._spent_s))
             self._turns.give_back()
         return True
 
     def _guarded(self, agent_id: str, act: Callable[[], T]) -> T | None:
-        """An expected failure ends the cycle and its turn, is told to the host program, and is tried again later."""
+        """An expected failure ends the cycle and its turn and is told to the host program.
+
+        A busy store is asked again after a pause, anything else with the next write after it.
+        """
         try:
             return act()
         except Cancelled:

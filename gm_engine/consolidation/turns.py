@@ -58,7 +58,8 @@ class Turns:
             self._lock.release(force=True)
 
     def _taken(self) -> bool:
-        """Takes the lock. Where a file system knows no locks, the marks in the ledger have to do."""
+        """Takes the lock. Where a file system knows no locks, the mark of a cycle that has begun keeps others away for
+        a minute; a longer one may have company then, which costs time and nothing else."""
         import filelock  # a program that runs no cycle does not pay for it
 
         if self._lock is None:

@@ -165,6 +165,12 @@ def _word(surface: str, initial: bool) -> tuple[Token, ...]:
     return _simple(folded, surface, initial)
 
 
+def forget_words() -> None:
+    """Lets go of the words that were kept while many texts were read."""
+    _read_often.cache_clear()
+    _word.cache_clear()
+
+
 def _simple(folded: str, surface: str, initial: bool) -> tuple[Token, ...]:
     capital = surface[:1].isupper() and surface != "I"
     key = LEMMAS.get(folded, folded)

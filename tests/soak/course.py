@@ -6,7 +6,7 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -24,6 +24,7 @@ KILL_EVERY_S = 20.0  # on average, one of the servers
 BREAK_EVERY, BREAK_FIRST = 3, 2  # minutes in which a publish from the command line is killed
 TICK_S, SAMPLE_S = 0.02, 2.0
 PUBLISH_S = 900.0  # the patience with one publish
+CYCLE_S = 300.0  # and with a first cycle
 STALL_MS = 100.0
 _HEAD = (
     "minute",
@@ -66,7 +67,11 @@ class Course:
     # --- the course ----------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Until the window shows the store, has published it once, and every server has answered."""
+        """Until the window shows the store, has published it once, and every server has answered.
+
+        The first server is alone until its first cycle is over, which of a large namespace takes the most memory it
+        will ever need: what is watched from then on should stay as it is.
+        """
         self.desktop.hear("watching", patience_s=START_S)
         self.desktop.tell("publish")
         seconds, written = self._heard_published(self.desktop.hear("published", patience_s=PUBLISH_S))
@@ -76,11 +81,11 @@ class Course:
         print(f"first publish: {written:,} notes in {seconds:.0f} s, longest stall {stall_ms:.0f} ms", flush=True)
         for _, gap_ms, what in sorted(seen["stalls"], key=lambda stall: -stall[1])[:3]:
             print(f"  {gap_ms:.0f} ms while doing {what}", file=sys.stderr, flush=True)
-        for thread in self._threads:
+        self._threads[0].start()
+        self._wait_for(self._has_cycled, CYCLE_S)
+        for thread in self._threads[1:]:
             thread.start()
-        until = time.monotonic() + 2 * PATIENCE_S
-        while time.monotonic() < until and not all(worker.searches for worker in self.workers):
-            time.sleep(0.1)
+        self._wait_for(lambda: all(worker.searches for worker in self.workers), 2 * PATIENCE_S)
         self.desktop.tell("minute")
         self._rows += self.desktop.hear("minute", patience_s=PATIENCE_S)["rows"]
         print(f"| {' | '.join(_HEAD)} |\n|{'---:|' * len(_HEAD)}", flush=True)
@@ -137,6 +142,16 @@ class Course:
         self.desktop.close()
 
     # --- inside --------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _wait_for(condition: Callable[[], bool], patience_s: float) -> None:
+        until = time.monotonic() + patience_s
+        while time.monotonic() < until and not condition():
+            time.sleep(0.5)
+
+    def _has_cycled(self) -> bool:
+        with Memory.open(self.store, read_only=True, background=False) as memory:
+            return memory.consolidation_counters().cycles > 0
 
     def _look_at_publishes(self) -> None:
         """Hears what the window has published, and ends the other publish when its time has come."""

@@ -1,4 +1,4 @@
-"""How much memory a process holds, and whether that stays."""
+"""How much memory a process holds for itself, and whether that stays."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ FACT_BYTES = 8_192
 
 
 def resident_bytes(pid: int) -> int:
-    """What a process holds in memory; 0 when it is gone."""
+    """What a process holds in memory and shares with nobody; 0 when it is gone.
+
+    Pages of the ledger that it has mapped are left out: they are the system's cache, come and go by tens of megabytes,
+    and are the same for all processes.
+    """
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
         return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:")), 0)
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:")), 0)
 
 
 def growth(samples: Sequence[int], *, facts: int) -> tuple[float, float]:

@@ -86,17 +86,38 @@ def test_a_cycle_that_is_cancelled_is_no_failure(ledger: Ledger) -> None:
     assert (cycles.told, cycles.queue.is_idle) == ([], True)
 
 
-def test_a_bug_at_the_beginning_of_a_cycle_keeps_no_other_program_from_its_turn(ledger: Ledger) -> None:
-    def begin(_: str) -> None:
+@pytest.mark.parametrize("steps_before", [0, 1])
+def test_a_bug_in_a_cycle_keeps_no_other_program_from_its_turn(ledger: Ledger, steps_before: int) -> None:
+    def begin(_: str) -> Steps[CycleReport]:
+        if not steps_before:
+            raise ZeroDivisionError
+        return broken()
+
+    def broken() -> Steps[CycleReport]:
+        yield 0, 1, "looking"
         raise ZeroDivisionError
 
     queue = AutomaticCycles(begin, turns=Turns(ledger), at_most=2, on_error=None)
     queue.notice("ops")
     with pytest.raises(ZeroDivisionError):
         queue.step(1.0)
+    assert queue.is_idle
     other = Turns(ledger)
-    assert other.ask("ops") == "begins"
+    assert other.ask("sales") == "begins"
     other.give_back()
+
+
+def test_a_namespace_in_its_pause_takes_no_place_in_the_queue(ledger: Ledger) -> None:
+    full = DiskFull("The disk is full.")
+    cycles = _Cycles(ledger, full, full, None)
+    for agent in ("a", "b"):
+        cycles.queue.notice(agent)
+    cycles.queue.step(5.0)
+    for agent in ("a", "b", "c"):
+        cycles.queue.notice(agent)
+    cycles.queue.step(5.0)
+    assert cycles.begun == ["a", "b", "c"]
+    assert not cycles.queue.is_idle
 
 
 def test_more_namespaces_than_may_wait_are_dropped(ledger: Ledger) -> None:

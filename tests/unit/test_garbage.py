@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gc
+import os
+import sys
 from collections.abc import Iterator
 
 import pytest
 
-from gm_engine.garbage import without_collecting
+from gm_engine.garbage import give_back, without_collecting
+from tests.soak.vitals import resident_bytes
 
 
 @pytest.fixture
@@ -52,3 +55,14 @@ def test_one_inside_another_changes_nothing(frozen: int) -> None:
             pass
         assert not gc.isenabled()
     assert gc.isenabled()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="another C library")
+def test_what_was_freed_is_given_back_to_the_system() -> None:
+    pieces = [bytes(1_000) for _ in range(60_000)]
+    last = bytes(1_000)  # keeps the end of the heap in use
+    pieces.clear()
+    before = resident_bytes(os.getpid())
+    give_back()
+    assert resident_bytes(os.getpid()) < before - 20_000_000
+    assert len(last) == 1_000
