@@ -25,7 +25,7 @@ from gm_desktop.widgets.basics import EmptyState, PageHeader, push_button, rule
 from gm_desktop.widgets.keys import begin_when_clicked, keep_keys
 from gm_desktop.widgets.line_view import LineView
 
-SIDE_WIDTH = 224
+SIDE_WIDTH = (160, 224)  # least and most
 
 
 class ActivityPage(Page):
@@ -52,7 +52,7 @@ class ActivityPage(Page):
         model = self._viewmodel
         self.header = PageHeader(tr("Activity"), tr("What was written, by whom, as it happens"))
         self.filters = ActivityFilters(model)
-        self.writers = LineView(model.writers, self._theme, tr("Programs"))
+        self.writers = LineView(model.writers, self._theme, tr("Programs"), are_names=True)
         self.list = QListView()
         self.list.setModel(model.lines)
         self.list.setItemDelegate(ActivityDelegate(self._theme, self.list))
@@ -90,7 +90,8 @@ class ActivityPage(Page):
     def _journal(self) -> QWidget:
         """Programs at the side, filters above the list."""
         side = QWidget()
-        side.setMaximumWidth(SIDE_WIDTH)  # a small window takes from it, too
+        side.setMinimumWidth(SIDE_WIDTH[0])
+        side.setMaximumWidth(SIDE_WIDTH[1])  # a small window takes from it, too
         column = QVBoxLayout(side)
         column.setContentsMargins(0, 12, 10, 10)
         column.setSpacing(8)

@@ -69,7 +69,7 @@ class ClientsPanel(QWidget):
 
     def _make_widgets(self) -> None:
         model = self.viewmodel
-        self.list = LineView(model.lines, self._theme, tr("Programs"))
+        self.list = LineView(model.lines, self._theme, tr("Programs"), are_names=True)
         self.retry = push_button(tr("Try again"), "", model.look)
         self.note = EmptyState(self._theme, "users", "", "", (self.retry,))
         self.name = text_label("", "heading", selectable=True)

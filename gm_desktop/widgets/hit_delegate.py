@@ -20,6 +20,7 @@ _PLACE_WIDTH = 34
 _BAR_WIDTH = 170
 _SCORE_WIDTH = 78
 _LINES = 2
+_UNBROKEN = 1e6  # wider than any line
 
 
 class HitDelegate(QStyledItemDelegate):
@@ -130,11 +131,14 @@ def _tabular(font: QFont) -> QFont:
     return font
 
 
-def text_layout(text: str, font: QFont, width: float, *, lines: int) -> QTextLayout:
+def text_layout(text: str, font: QFont, width: float, *, lines: int, whole_words: bool = False) -> QTextLayout:
     """At most `lines` lines of a text, wrapped to `width`, `…` at the end where more follows.
 
-    The direction is that of the text's own first letter.
+    The direction is that of the text's own first letter. A word that has no room in a line goes on in the next one;
+    with `whole_words` it ends in `…`, and so does the text.
     """
+    if whole_words and _widest_word(text, font) > width:
+        text, lines = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, width - 2), 1
     layout = _laid_out(text, font, width, lines)
     last = layout.lineAt(layout.lineCount() - 1)
     units = text.encode("utf-16-le")
@@ -144,6 +148,16 @@ def text_layout(text: str, font: QFont, width: float, *, lines: int) -> QTextLay
     rest = units[2 * last.textStart() :].decode("utf-16-le", "replace")
     cut = QFontMetricsF(font).elidedText(rest, Qt.TextElideMode.ElideRight, width - 2)
     return _laid_out(head + cut, font, width, lines)
+
+
+def _widest_word(text: str, font: QFont) -> float:
+    """Pixels of the widest piece that can be broken nowhere but inside a word."""
+    layout = QTextLayout(text, font)
+    layout.setTextOption(QTextOption())
+    layout.beginLayout()
+    layout.createLine().setLineWidth(_UNBROKEN)
+    layout.endLayout()
+    return layout.minimumWidth()
 
 
 def _laid_out(text: str, font: QFont, width: float, lines: int) -> QTextLayout:

@@ -19,16 +19,17 @@ _ROLES = {"success", "danger", "warning", "accent", "text_muted"}
 class _LineDelegate(QStyledItemDelegate):
     """Paints one line; as high as its text needs."""
 
-    def __init__(self, theme: Theme, view: QListView) -> None:
+    def __init__(self, theme: Theme, view: QListView, *, are_names: bool) -> None:
         super().__init__(view)
-        self._theme, self._view = theme, view
+        self._theme, self._view, self._are_names = theme, view, are_names
 
     def sizeHint(self, _option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         """At most two lines of text, and the note."""
         line = index.data(LINE_ROLE)
         if not isinstance(line, Line):
             return QSize(120, 30)
-        return QSize(120, line_height(line, self._theme, self._view.viewport().width()))
+        width = self._view.viewport().width()
+        return QSize(120, line_height(line, self._theme, width, are_names=self._are_names))
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -42,15 +43,14 @@ class _LineDelegate(QStyledItemDelegate):
         card = QRectF(option.rect).adjusted(0, 1, 0, -1)
         self._paint_ground(painter, option, card)
         inner = card.adjusted(_PADDING[0], _PADDING[1] - 1, -_PADDING[2], -_PADDING[3] + 1)
-        width = _mark_width(line, self._theme)
         if line.mark:
             painter.setFont(_mark_font(self._theme))
             painter.setPen(self._theme.color(line.tone if line.tone in _ROLES else "text_muted"))
             first = QRectF(inner.left(), inner.top(), inner.width(), QFontMetricsF(self._theme.font()).lineSpacing())
             painter.drawText(first, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, line.mark)
-        room = inner.width() - width
         font = self._theme.font("body")
-        layout = text_layout(line.text, font, max(40.0, room), lines=_LINES)
+        room = line_room(line, self._theme, option.rect.width())
+        layout = text_layout(line.text, font, room, lines=_LINES, whole_words=self._are_names)
         painter.setPen(self._theme.color("text"))
         layout.draw(painter, QPointF(inner.left(), inner.top()))
         if line.note:
@@ -75,16 +75,28 @@ class _LineDelegate(QStyledItemDelegate):
 
 
 class LineView(QListView):
-    """Emits `chosen(key)` on a click or Enter. With `grows`, it is as high as its lines, up to `most_px`."""
+    """Emits `chosen(key)` on a click or Enter.
+
+    With `grows`, it is as high as its lines, up to `most_px`. Lines that `are_names` are never broken inside a word.
+    """
 
     chosen = Signal(str)
 
-    def __init__(self, lines: LineList, theme: Theme, name: str, *, grows: bool = False, most_px: int = 360) -> None:
+    def __init__(
+        self,
+        lines: LineList,
+        theme: Theme,
+        name: str,
+        *,
+        grows: bool = False,
+        most_px: int = 360,
+        are_names: bool = False,
+    ) -> None:
         super().__init__()
         self._theme, self._lines = theme, lines
-        self._grows, self._most_px = grows, most_px
+        self._grows, self._most_px, self._are_names = grows, most_px, are_names
         self.setModel(lines)
-        self.setItemDelegate(_LineDelegate(theme, self))
+        self.setItemDelegate(_LineDelegate(theme, self, are_names=are_names))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setMouseTracking(True)
         self.setAccessibleName(name)
@@ -113,7 +125,8 @@ class LineView(QListView):
     def _fit(self) -> None:
         if self._grows:
             width = self.viewport().width()
-            wanted = sum(line_height(line, self._theme, width) for line in self._lines.lines)
+            heights = (line_height(line, self._theme, width, are_names=self._are_names) for line in self._lines.lines)
+            wanted = sum(heights)
             policy = Qt.ScrollBarPolicy
             self.setVerticalScrollBarPolicy(
                 policy.ScrollBarAsNeeded if wanted > self._most_px else policy.ScrollBarAlwaysOff
@@ -121,18 +134,20 @@ class LineView(QListView):
             self.setFixedHeight(max(1, min(wanted + 2, self._most_px)))
 
 
-def line_height(line: Line, theme: Theme, width: int) -> int:
+def line_height(line: Line, theme: Theme, width: int, *, are_names: bool) -> int:
     """Pixels one line needs in a list of that width."""
     font = theme.font("body")
-    room = max(40.0, width - _PADDING[0] - _PADDING[2] - _mark_width(line, theme))
-    height = text_layout(line.text, font, room, lines=_LINES).lineCount() * QFontMetricsF(font).lineSpacing()
+    layout = text_layout(line.text, font, line_room(line, theme, width), lines=_LINES, whole_words=are_names)
+    height = layout.lineCount() * QFontMetricsF(font).lineSpacing()
     if line.note:
         height += 1 + QFontMetricsF(theme.font("small")).lineSpacing()
     return int(height + _PADDING[1] + _PADDING[3]) + 1
 
 
-def _mark_width(line: Line, theme: Theme) -> float:
-    return QFontMetricsF(_mark_font(theme)).horizontalAdvance(line.mark) + 12 if line.mark else 0.0
+def line_room(line: Line, theme: Theme, width: int) -> float:
+    """Pixels that its text has in a list of that width, beside its mark."""
+    mark = QFontMetricsF(_mark_font(theme)).horizontalAdvance(line.mark) + 12 if line.mark else 0.0
+    return max(40.0, width - _PADDING[0] - _PADDING[2] - mark)
 
 
 def _mark_font(theme: Theme) -> QFont:

@@ -15,6 +15,7 @@ from gm_desktop.app import App
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.main_window import PageFrame
 from gm_desktop.models.activity_list import ActivityLine, ActivityList
+from gm_desktop.models.line_list import Line
 from gm_desktop.notices import Notice, Notices
 from gm_desktop.theme import Theme
 from gm_desktop.undo_controller import UndoController
@@ -25,6 +26,8 @@ from gm_desktop.viewmodels.activity_words import verb_icon, verb_title
 from gm_desktop.viewmodels.clients import ClientsViewModel
 from gm_desktop.viewmodels.states import Empty, Failed, Full
 from gm_desktop.views.activity import ActivityPage
+from gm_desktop.widgets.hit_delegate import text_layout
+from gm_desktop.widgets.line_view import line_height, line_room
 from gm_engine import Changes, Memory, Origin
 from gm_engine.errors import StoreDamaged
 from tests.fakes.clock import FrozenClock
@@ -388,3 +391,29 @@ def test_beside_the_programs_there_is_no_inspector_and_the_journal_gets_it_back_
     desk.page.show_clients()
     desk.page.tabs.setCurrentIndex(0)
     assert desk.page.panel.isHidden()
+
+
+def test_in_a_small_window_writers_are_named_whole_and_a_long_name_ends_in_dots(desk: Desk, theme: Theme) -> None:
+    frame = PageFrame(desk.page)
+    desk.qtbot.addWidget(frame)
+    frame.resize(741, 600)  # what a window of 926 leaves beside the rail
+    frame.show_inspector(320)
+    frame.show()
+    everybody = Line("", "Everybody", "", "12,345")
+    program = Line("mcp\tnightly", "claude_code_nightly_build  ·  MCP server", "Wrote 3 min ago", "● 1,017")
+    desk.model.writers.set_lines([everybody, program])
+    view, font = desk.page.writers, theme.font("body")
+    rooms = [line_room(line, theme, view.viewport().width()) for line in (everybody, program)]
+    whole, cut = (
+        text_layout(line.text, font, room, lines=2, whole_words=True)
+        for line, room in zip((everybody, program), rooms, strict=True)
+    )
+    assert (whole.lineCount(), whole.text()) == (1, "Everybody")
+    assert cut.lineCount() == 1
+    assert cut.text().startswith("claude")
+    assert cut.text().endswith("…")
+    index = desk.model.writers.index(1)
+    assert view.visualRect(index).height() == line_height(
+        replace(program, text="nightly"), theme, view.viewport().width(), are_names=True
+    )
+    assert index.data(Qt.ItemDataRole.ToolTipRole) == program.text
