@@ -46,8 +46,9 @@ def repair_facts(ledger: Ledger, origin: Origin, progress: Progress) -> None:
             for fact_id in wrong
             if "text" in states.get(fact_id, {})
         }
-        if images:
+        if wrong:  # what was read of them before may be followed no further
             count_drop(tx.connection)
+        if images:
             fact_rows.remove_facts(tx.connection, list(images))
             fact_rows.recreate_facts(tx, images, language=load_settings(tx.connection).language)
         for fact_id in (fact_id for fact_id in wrong if fact_id not in states):

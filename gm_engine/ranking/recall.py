@@ -41,6 +41,7 @@ from gm_engine.records import (
 from gm_engine.store.database import Ledger
 from gm_engine.store.facts import load_facts_by_no
 from gm_engine.store.rows import fetch
+from gm_engine.store.vectors import vector_state
 from gm_engine.terms import match_spans
 from gm_engine.vectors.choice import ModelChoice, Searcher
 from gm_engine.vectors.planner import VectorPlanner
@@ -217,6 +218,7 @@ class Ranker:
         self._choice = choice
         self._snapshots: OrderedDict[str, Snapshot] = OrderedDict()
         self._pasts: OrderedDict[tuple[str, int, str], tuple[int, Past]] = OrderedDict()
+        self._drops = -1
         self._lock = Lock()
         self._graph = GraphHints()
 
@@ -302,8 +304,12 @@ class Ranker:
 
     def _snapshot(self, connection: Connection, agent_id: str) -> Snapshot:
         """The namespace at the seq that `connection` sees; the newest one is kept."""
-        seq = int(fetch(connection, _NEWEST_SEQ)[0][0])
+        seq, drops = int(fetch(connection, _NEWEST_SEQ)[0][0]), vector_state(connection).drops
         with self._lock:
+            if drops != self._drops:  # rows were put right without an entry: what is known can be followed no further
+                self._snapshots.clear()
+                self._pasts.clear()
+                self._drops = drops
             known = self._snapshots.get(agent_id)
             if known is not None and known.seq == seq:
                 self._snapshots.move_to_end(agent_id)

@@ -113,10 +113,14 @@ class FactQuery:
 
 @dataclass(frozen=True, slots=True)
 class FactListing:
-    """The ids of a query in their order, not to be changed, as of a journal seq."""
+    """The ids of a query in their order, not to be changed, as of a journal seq.
+
+    `drops` says how often something had been taken away or put right beside the journal.
+    """
 
     query: FactQuery
     seq: int
+    drops: int
     ids: list[str]
 
 

@@ -151,7 +151,7 @@ def _origin_text(origin: Origin) -> str:
 
 
 def index_terms(connection: Connection, texts: Sequence[tuple[int, str]], *, language: str) -> None:
-    """Writes the keyword index of facts, given by row number and text, that have none."""
+    """Writes the keyword index of facts, given by row number and text; one of a fact that is gone gives way."""
     found = [(no, text, term_counts(text, language)) for no, text in texts]
     ids = _term_ids(connection, found, language)
     rows = []
@@ -160,7 +160,9 @@ def index_terms(connection: Connection, texts: Sequence[tuple[int, str]], *, lan
         number = len(pairs)
         data = struct.pack(f"<{number}I{number}H", *[pair >> 16 for pair in pairs], *[pair & 65535 for pair in pairs])
         rows.append((no, sum(counts.values()), TERMS_RULES, data))
-    connection.exec_driver_sql("INSERT INTO fact_terms(fact_no, length, rules, data) VALUES (?, ?, ?, ?)", rows)
+    connection.exec_driver_sql(
+        "INSERT OR REPLACE INTO fact_terms(fact_no, length, rules, data) VALUES (?, ?, ?, ?)", rows
+    )
 
 
 def _term_ids(

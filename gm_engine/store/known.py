@@ -1,8 +1,8 @@
 """What a process knows of the store, brought up to date from the facts that changed since, not by counting all again.
 
 The journal says which facts changed, and how each was before. What is not journalled is not followed: counters and
-weights of facts. Where vectors were dropped, where the journal's images lost a text, and where very much changed,
-everything is counted anew. The answers are those of the full queries, in every snapshot.
+weights of facts. Where vectors were dropped, where the doctor put facts right, where the journal's images lost a text,
+and where very much changed, everything is counted anew. The answers are those of the full queries, in every snapshot.
 """
 
 from __future__ import annotations
@@ -224,14 +224,15 @@ def _turns(
 
 def follow_ids(connection: Connection, query: FactQuery, known: FactListing | None) -> FactListing:
     """`listing.fact_ids` of the query, from an earlier listing of the same query where that is quicker."""
-    seq = newest_seq(connection)
-    if known is not None and known.query == query and known.seq <= seq and _is_journalled(query):
+    seq, drops = newest_seq(connection), vectors.vector_state(connection).drops
+    same = (query, drops)
+    if known is not None and (known.query, known.drops) == same and known.seq <= seq and _is_journalled(query):
         if known.seq == seq:
             return known
         changed = _changed_facts(connection, known.seq, seq)
         if changed is not None:
-            return FactListing(query, seq, _placed(connection, query, known.ids, changed))
-    return FactListing(query, seq, listing.fact_ids(connection, query))
+            return FactListing(query, seq, drops, _placed(connection, query, known.ids, changed))
+    return FactListing(query, seq, drops, listing.fact_ids(connection, query))
 
 
 def _is_journalled(query: FactQuery) -> bool:

@@ -92,6 +92,9 @@ def do(memory: Memory, verb: str, a: int, b: int) -> None:
                     memory.blocked.remove(text)
             case "undo":
                 memory.undo(1 + (a * 31 + b) % max(1, memory.last_seq()))
+            case "redo":
+                undone = [entry.seq for entry in memory.journal() if entry.undoes is not None]
+                memory.redo(undone[b % len(undone)] if undone else 0)
             case _:
                 getattr(memory, verb)(agent, some)
     except (BlockedValue, FactChanged, InvalidInput, NotFound, UndoConflict):

@@ -111,6 +111,7 @@ def test_a_damaged_page_is_a_finding_and_no_crash(store: Path) -> None:
         ("UPDATE facts SET pinned = 1, superseded_by = '' WHERE no = 1", "journal"),
         ("UPDATE facts SET version = 99 WHERE no = 1", "journal"),
         ("DELETE FROM facts WHERE no = 1", "journal"),
+        ("DELETE FROM facts WHERE no = (SELECT max(no) FROM facts)", "journal"),
         ("DELETE FROM changes WHERE target = (SELECT id FROM facts WHERE no = 3)", "journal"),
         ("DELETE FROM fact_terms WHERE fact_no = 1", "keyword index"),
         ("UPDATE fact_terms SET data = x'00' WHERE fact_no = 1", "keyword index"),
@@ -133,6 +134,15 @@ def test_what_can_be_put_right_is_offered_and_put_right(store: Path, statement: 
         assert raw.execute("SELECT id, text, superseded_by, pinned FROM facts ORDER BY id").fetchall() == before
     with Memory.open(store, background=False) as memory:
         assert memory.recall("ops", "rollbacks", preview=True).facts
+
+
+@pytest.mark.parametrize("change", ["superseded_by = 'nobody'", "agent_id = 'forger'", "version = 99"])
+def test_a_process_that_recalled_before_the_repair_recalls_the_fact_after_it(store: Path, change: str) -> None:
+    with Memory.open(store, background=False) as memory:
+        before = memory.recall("ops", "rollbacks", preview=True).facts
+        tamper(store, f"UPDATE facts SET {change} WHERE no = 2")
+        repair(store, ["journal"], clock=FrozenClock("2027-01-01T00:00:00Z"))
+        assert memory.recall("ops", "rollbacks", preview=True).facts == before
 
 
 def test_a_circle_of_replacements_is_broken_and_undo_takes_it_back(store: Path) -> None:
