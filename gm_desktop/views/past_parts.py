@@ -49,6 +49,7 @@ class PastTable(QTableView):
     def __init__(self, viewmodel: PastViewModel, theme: Theme) -> None:
         super().__init__()
         self._viewmodel, self._table = viewmodel, viewmodel.table
+        self._is_syncing = False
         self.setModel(self._table)
         self.setItemDelegate(FactDelegate(theme, self))
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -75,18 +76,25 @@ class PastTable(QTableView):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(lambda at: self.menu_wanted.emit(self.viewport().mapToGlobal(at)))
         self.selectionModel().currentRowChanged.connect(self._on_current)
+        self._table.about_to_change.connect(self._on_about_to_change)
         self._table.changed.connect(self._show_selected)
+
+    def _on_about_to_change(self) -> None:
+        self._is_syncing = True  # where the selected row goes, Qt takes its neighbour; nobody chose that
 
     def _on_current(self) -> None:
         fact_id = self.currentIndex().data(ID_ROLE)
-        if isinstance(fact_id, str):
+        if isinstance(fact_id, str) and not self._is_syncing:
             self._viewmodel.select(fact_id)
 
     def _show_selected(self) -> None:
-        """Keeps the selected fact current when the list is another one."""
+        """Keeps the selected fact current when the list is another one; nothing is, where it is not in it."""
         at = self._table.row_of(self._viewmodel.selected) if self._viewmodel.selected else None
-        if at is not None and self.currentIndex().row() != at:
+        if at is None:
+            self.selectionModel().clear()
+        elif self.currentIndex().row() != at:
             self.setCurrentIndex(self._table.index(at, TEXT))
+        self._is_syncing = False
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Columns give way to the text."""

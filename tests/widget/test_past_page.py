@@ -315,6 +315,26 @@ def test_a_moment_that_cannot_be_read_says_why_and_can_be_tried_again(
     assert isinstance(desk.model.state, Full)
 
 
+def test_where_a_filter_takes_the_selected_fact_out_none_is_selected(desk: Desk) -> None:
+    def write(memory: Memory) -> None:
+        for text in ("Gate 1", "Gate 2", "Bell 1", "Bell 2", "Bell 3", "Gate 3"):
+            memory.remember("ops", text)
+
+    then = desk.write(write)
+    desk.open(lambda: desk.model.open_before(then + 1))
+    desk.choose("Bell 2")
+    desk.page.text.setText("Gate")
+    desk.settle()
+    assert desk.column(TEXT) == ["Gate 3", "Gate 2", "Gate 1"]
+    assert desk.model.selected is None
+    assert desk.model.details is None
+    assert not desk.page.table.selectionModel().hasSelection()
+    desk.choose("Gate 3")
+    desk.page.text.clear()
+    desk.settle()
+    assert desk.page.table.currentIndex().row() == desk.column(TEXT).index("Gate 3")
+
+
 def test_the_moment_is_let_go_when_one_comes_back_or_the_store_is_closed(desk: Desk) -> None:
     then = desk.write(three)
     reader = desk.model._reader
