@@ -25,6 +25,7 @@ _FARTHEST = 64  # rows that one edit may take out or put in where something else
 ID_ROLE = Qt.ItemDataRole.UserRole + 1
 TONE_ROLE = Qt.ItemDataRole.UserRole + 2
 MUTED_ROLE = Qt.ItemDataRole.UserRole + 3
+SHARE_ROLE = Qt.ItemDataRole.UserRole + 4
 
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -35,11 +36,15 @@ ROOT = QModelIndex()
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What one cell shows. `tone` names a meaning that may be coloured; `spoken` is for ears and tooltips."""
+    """What one cell shows. `tone` names a meaning that may be coloured; `spoken` is for ears and tooltips.
+
+    `share` is how much of a meter is full, from 0 to 1.
+    """
 
     text: str
     tone: str = ""
     spoken: str = ""
+    share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +121,20 @@ class PagedTable(QAbstractTableModel):
         return self._cache.get(fact_id)
 
     def set_ids(self, ids: list[str]) -> None:
-        """Replaces the result. Rows that stay at the start and the end are not touched: views keep their place."""
-        if ids == self._ids:
-            return
+        """Replaces the result. Where few edits make it of the former one, rows that stay are not touched.
+
+        `about_to_change` and `changed` enclose it, also where the result is the same.
+        """
         self.about_to_change.emit()
-        self._wanted.clear()
-        edits = edits_between(self._ids, ids)
-        if edits is None:
-            self.beginResetModel()
-            self._ids = ids
-            self.endResetModel()
-        else:
-            self._apply(edits, ids)
+        if ids != self._ids:
+            self._wanted.clear()
+            edits = edits_between(self._ids, ids)
+            if edits is None:
+                self.beginResetModel()
+                self._ids = ids
+                self.endResetModel()
+            else:
+                self._apply(edits, ids)
         self.changed.emit()
 
     def _apply(self, edits: Sequence[Edit], ids: list[str]) -> None:
@@ -274,6 +281,7 @@ _BODY_ROLES = frozenset(
         Qt.ItemDataRole.AccessibleTextRole,
         TONE_ROLE,
         MUTED_ROLE,
+        SHARE_ROLE,
     )
 )
 
@@ -283,6 +291,8 @@ def _cell_data(cell: Cell, role: int) -> object:
         return cell.text
     if role == TONE_ROLE:
         return cell.tone
+    if role == SHARE_ROLE:
+        return cell.share
     return cell.spoken or None
 
 

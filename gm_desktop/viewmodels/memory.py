@@ -72,7 +72,7 @@ class MemoryViewModel(QObject):
         self._listing = Latest()
         self._bodies = Latest()
         self._reload_soon = QTimer(self, singleShot=True)
-        self._reload_soon.timeout.connect(self.reload)
+        self._reload_soon.timeout.connect(self._follow)
         self.table.rows_wanted.connect(self._on_rows_wanted)
         self.table.sort_wanted.connect(self.set_sort)
         verbs.added.connect(self.reveal)
@@ -98,16 +98,21 @@ class MemoryViewModel(QObject):
             return
         is_typing = replace(wanted, text=self.filter.text) == self.filter
         self.filter = wanted
-        self._drops_hidden, self._is_listing = True, False
-        self._listing.cancel()  # an answer to the filter before
+        self._drops_hidden = True
         self.filter_changed.emit()
-        self._reload_soon.start(TYPING_PAUSE_MS if is_typing else 0)
+        self._ask_anew(TYPING_PAUSE_MS if is_typing else 0)
 
     def set_sort(self, key: SortColumn, descending: bool) -> None:
         """Orders by a column."""
         if (key, descending) != self.sort:
             self.sort = (key, descending)
-            self._reload_soon.start(0)
+            self._ask_anew()
+
+    def _ask_anew(self, pause_ms: int = 0) -> None:
+        """Asks for another list; the answer to the question before is wanted no more."""
+        self._is_listing = False
+        self._listing.cancel()
+        self._reload_soon.start(pause_ms)
 
     def select(self, ids: Iterable[str]) -> None:
         """The person selected these facts; the inspector follows."""
@@ -169,6 +174,13 @@ class MemoryViewModel(QObject):
                 self.select((fact_id,))
 
         self._host.read(partial(_telling, list(self.table.ids[:200])), done)
+
+    def _follow(self) -> None:
+        """Reads again, but never before the listing under way has come: where that is slow, there would be none."""
+        if self._is_listing:
+            self._reload_soon.start(FOLLOW_MS)
+        else:
+            self.reload()
 
     def reload(self) -> None:
         """Reads namespaces and ids again; bodies that are cached stay. Without a store, opening one does it."""
@@ -285,7 +297,7 @@ class MemoryViewModel(QObject):
             ),
             Column(tr("Agent"), "agent", lambda row: Cell(agent_title(row.agent_id), "quiet")),
             Column(tr("Confidence"), "confidence", _confidence_cell),
-            Column(tr("Weight"), "weight", lambda row: Cell(decimal(f"{row.weight:.2f}"), "meter"), is_number=True),
+            Column(tr("Weight"), "weight", _weight_cell, is_number=True),
             Column(tr("Age"), "created", self._age_cell, is_number=True),
             Column(tr("Uses"), "uses", lambda row: Cell(number(row.uses), "quiet"), is_number=True),
             Column(tr("Origin"), "origin", lambda row: Cell(channel_title(row.channel), "quiet", row.client)),
@@ -305,6 +317,10 @@ def _confidence_cell(row: FactRow) -> Cell:
         return Cell(tr("Alias"), "info", tr("Vocabulary: never returned by a recall"))
     spoken = tr("No label was given; it counts as inferred.") if row.label == "" else ""
     return Cell(confidence_title(row.confidence), row.confidence, spoken)
+
+
+def _weight_cell(row: FactRow) -> Cell:
+    return Cell(decimal(f"{row.weight:.2f}"), "meter", share=min(1.0, max(0.0, row.weight)))
 
 
 def _status_cell(row: FactRow) -> Cell:

@@ -192,6 +192,7 @@ class FactTable(QTableView):
         is_step = event.key() in _STEPS and event.modifiers() in _PLAIN
         if is_step and not self._viewmodel.selected and 0 <= at < len(self._table.ids):
             self.selectRow(at)
+            self.scrollTo(self.currentIndex())  # it may have been current before, out of sight
         else:
             super().keyPressEvent(event)
 
@@ -204,6 +205,7 @@ class FactTable(QTableView):
 
     def _keep_place(self) -> None:
         self._is_syncing = True
+        self.setAutoScroll(False)  # the fact that has the focus may be far away from what is seen
         offset = self.verticalScrollBar().value()
         row = offset // ROW_HEIGHT
         at_top = offset == 0 or row >= len(self._table.ids)
@@ -223,6 +225,9 @@ class FactTable(QTableView):
         current = self._table.row_of(self._current_id) if self._current_id else None
         if current is not None:
             self._set_current(current)
+        elif is_other_list:
+            self.selectionModel().clearCurrentIndex()  # where its row went, Qt took a neighbour
+        self.setAutoScroll(True)
         self._is_syncing = False
         if self._lost_rows or self._spans:  # those that only come keep the view's selection; a lost one may be back
             self._lost_rows = False
