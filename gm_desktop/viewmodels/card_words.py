@@ -189,7 +189,7 @@ def reason_sentence(proposal: Proposal) -> str:
             "{count} fact faded below a weight of {limit}",
             "{count} facts faded below a weight of {limit}",
             count,
-            limit=_PRUNED_BELOW,
+            limit=decimal(_PRUNED_BELOW),
         ),
     }
     return sentences.get(proposal.kind) or row_text(proposal.reason, 300)

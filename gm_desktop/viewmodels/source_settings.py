@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gm_desktop.i18n import tr
+from gm_desktop.i18n import decimal, tr
 
 FieldKind = Literal["text", "whole", "number", "switch", "choice", "several", "json"]
 _KINDS: dict[str, FieldKind] = {"string": "text", "integer": "whole", "number": "number", "boolean": "switch"}
@@ -44,7 +44,7 @@ def _field(name: str, rule: Mapping[str, Any], value: Any, *, is_required: bool)
     default = rule.get("default")
     hints = [str(rule.get("description", ""))]
     if kind in ("whole", "number") and ("minimum" in rule or "maximum" in rule):
-        low, high = rule.get("minimum", "…"), rule.get("maximum", "…")
+        low, high = (_shown(rule.get(end, "…"), kind) for end in ("minimum", "maximum"))
         hints.append(tr("From {low} to {high}.", low=low, high=high))
     if default is not None:
         hints.append(tr("Without it: {value}.", value=_shown(default, kind)))
@@ -72,7 +72,10 @@ def _kind(rule: Mapping[str, Any]) -> tuple[FieldKind, tuple[str, ...]]:
 def _shown(value: Any, kind: FieldKind) -> str:
     if kind == "several" and isinstance(value, list):
         return ", ".join(str(each) for each in value)
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return value
+    written = json.dumps(value, ensure_ascii=False)
+    return decimal(written) if kind == "number" else written
 
 
 def settings_from(fields: tuple[SettingField, ...], filled: Mapping[str, str]) -> tuple[dict[str, Any], str]:
@@ -98,7 +101,7 @@ def _value(text: str, kind: FieldKind) -> Any:
         case "whole":
             return int(text)
         case "number":
-            return float(text)
+            return float(text.replace(",", "."))
         case "several":
             return [part.strip() for part in text.split(",") if part.strip()]
         case _:

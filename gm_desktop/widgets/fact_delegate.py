@@ -6,7 +6,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
-from gm_desktop.models.paged_table import MUTED_ROLE, TONE_ROLE
+from gm_desktop.models.paged_table import MUTED_ROLE, SHARE_ROLE, TONE_ROLE
 from gm_desktop.theme import Theme
 from gm_desktop.widgets.pills import is_pill, paint_pill
 
@@ -66,7 +66,7 @@ class FactDelegate(QStyledItemDelegate):
                 glyph = self._theme.pixmap("pin", "accent", _PIN_SIZE)
                 painter.drawPixmap(int(inner.left()), int(inner.center().y() - _PIN_SIZE / 2) + 1, glyph)
         elif tone == "meter":
-            self._paint_meter(painter, inner, str(text))
+            self._paint_meter(painter, inner, str(text), share=index.data(SHARE_ROLE))
         elif isinstance(tone, str) and is_pill(tone):
             is_selected = bool(option.state & QStyle.StateFlag.State_Selected)
             paint_pill(painter, inner, str(text), tone=tone, theme=self._theme, is_selected=is_selected)
@@ -109,16 +109,13 @@ class FactDelegate(QStyledItemDelegate):
         metrics = QFontMetrics(painter.font())
         painter.drawText(inner, flags, metrics.elidedText(text, Qt.TextElideMode.ElideRight, int(inner.width())))
 
-    def _paint_meter(self, painter: QPainter, inner: QRectF, text: str) -> None:
-        """A retention weight: its figure and a short bar, both from the same number."""
-        try:
-            value = min(1.0, max(0.0, float(text.replace(",", "."))))
-        except ValueError:
-            value = 0.0
+    def _paint_meter(self, painter: QPainter, inner: QRectF, text: str, *, share: float) -> None:
+        """A retention weight: its figure, and a short bar that is as full as it is high."""
         painter.setPen(self._theme.color("text_muted"))
         bar = QRectF(inner.left(), inner.center().y() - 1.5, _METER_WIDTH, 3)
         painter.fillRect(bar, self._theme.color("pill"))
-        painter.fillRect(QRectF(bar.left(), bar.top(), bar.width() * value, 3), self._theme.color("text_muted"))
+        bar.setWidth(_METER_WIDTH * share)
+        painter.fillRect(bar, self._theme.color("text_muted"))
         box = inner.adjusted(_METER_WIDTH + 6, 0, 0, 0)
         painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, text)
 

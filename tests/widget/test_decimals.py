@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtCore import QRectF
 from PySide6.QtGui import QImage, QPainter, QValidator
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QTableView
+from PySide6.QtWidgets import QStyleOptionViewItem, QTableView
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.formatting import number, size
 from gm_desktop.i18n import decimal, use_language
+from gm_desktop.models.fact_row import FactRow
+from gm_desktop.models.paged_table import Column, PagedTable
 from gm_desktop.theme import Theme
-from gm_desktop.widgets.fact_delegate import _METER_WIDTH, FactDelegate
+from gm_desktop.viewmodels.card_words import reason_sentence
+from gm_desktop.viewmodels.memory import _weight_cell
+from gm_desktop.viewmodels.source_settings import fields_of, settings_from
+from gm_desktop.widgets.fact_delegate import _METER_WIDTH, CELL_PADDING, FactDelegate
 from gm_desktop.widgets.form_card import DecimalBox, ShareBox
 from gm_desktop.widgets.knob import Figure
+from gm_engine import Proposal
 
 LANGUAGES = pytest.mark.parametrize(("language", "mark"), [("en", "."), ("de", ","), ("es", ",")])
 
@@ -88,16 +93,65 @@ def test_the_figure_of_a_knob_shows_the_mark_and_takes_either(
     assert (entered.args, figure.text()) == ([0.85], f"0{mark}85")
 
 
-def test_the_bar_beside_a_weight_is_as_long_with_either_mark(theme: Theme, qtbot: QtBot) -> None:
+def _weight_drawn(theme: Theme, qtbot: QtBot, weight: float) -> list[str]:
+    """The colours across the bar of a weight, as the table of facts draws it."""
+    table = PagedTable((Column("Weight", "weight", _weight_cell),))
+    table.learn([FactRow("1", "a", "", "inferred", "", False, weight, 0, None, 0, "cli", "", "live", False, 1)])
+    table.set_ids(["1"])
     view = QTableView()
     qtbot.addWidget(view)
-    delegate = FactDelegate(theme, view)
-    bars = []
-    for text in ("0.50", "0,50", "0.90"):
-        image = QImage(120, 30, QImage.Format.Format_RGB32)
-        image.fill(theme.color("surface"))
-        painter = QPainter(image)
-        delegate._paint_meter(painter, QRectF(image.rect()), text)
-        painter.end()
-        bars.append([image.pixelColor(x, 15).name() for x in range(_METER_WIDTH)])
-    assert bars[0] == bars[1] != bars[2]
+    view.setModel(table)
+    image = QImage(120, 30, QImage.Format.Format_RGB32)
+    image.fill(theme.color("surface"))
+    option = QStyleOptionViewItem()
+    option.rect = image.rect()
+    painter = QPainter(image)
+    FactDelegate(theme, view).paint(painter, option, table.index(0, 0))
+    painter.end()
+    return [image.pixelColor(CELL_PADDING + x, 15).name() for x in range(_METER_WIDTH)]
+
+
+@pytest.mark.parametrize("language", ["en", "de", "es"])
+def test_the_bar_beside_a_weight_is_as_long_in_every_language(theme: Theme, qtbot: QtBot, language: str) -> None:
+    use_language(language)
+    full = theme.color("text_muted").name()
+    lengths = [_weight_drawn(theme, qtbot, weight).count(full) for weight in (0.0, 0.5, 1.0, 1.7)]
+    assert lengths == [0, _METER_WIDTH // 2, _METER_WIDTH, _METER_WIDTH]
+
+
+@LANGUAGES
+def test_why_facts_would_go_names_the_weight_with_the_mark(language: str, mark: str) -> None:
+    use_language(language)
+    facts = ("1", "2")
+    prune = Proposal(
+        id="p",
+        kind="prune",
+        source="consolidation",
+        agent_id="ops",
+        created_ns=1,
+        facts=facts,
+        keep="",
+        text="",
+        reason="why",
+        base=dict.fromkeys(facts, 1),
+        findings=(),
+        score=1.0,
+        details={},
+        same_key="k",
+        state="open",
+        seq=1,
+    )
+    assert f" 0{mark}01" in reason_sentence(prune)
+
+
+@LANGUAGES
+@pytest.mark.parametrize("typed", ["0.85", "0,85"])
+def test_a_figure_among_the_settings_of_a_source_shows_the_mark_and_takes_either(
+    language: str, mark: str, typed: str
+) -> None:
+    use_language(language)
+    rule = {"type": "number", "minimum": 0.1, "maximum": 0.9, "default": 0.25}
+    fields = fields_of({"properties": {"share": rule}}, {"share": 0.5})
+    assert fields[0].value == f"0{mark}5"
+    assert [part for part in ("0.1", "0.9", "0.25") if part.replace(".", mark) not in fields[0].hint] == []
+    assert settings_from(fields, {"share": typed}) == ({"share": 0.85}, "")
