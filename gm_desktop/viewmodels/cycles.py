@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.formatting import local_time, utc_time
@@ -21,11 +21,13 @@ from gm_desktop.viewmodels.card_words import card_line, cycle_sentence
 from gm_engine import Changes, CycleReport
 from gm_engine.errors import GrayMatterError
 from gm_engine.progress import CancelToken, Progress
+from gm_engine.records import JournalEntry
 
 if TYPE_CHECKING:
     from gm_engine import Memory
 
 SHOWN_CYCLES = 100
+FOLLOW_MS = 120
 _SHOWN_CARDS = 12
 
 
@@ -75,6 +77,9 @@ class CyclesViewModel(QObject):
         self.chosen: CycleLine | None = None
         self.is_running = False
         self._reading = Latest()
+        self._reload_soon = QTimer(self, singleShot=True, interval=FOLLOW_MS)
+        self._reload_soon.timeout.connect(self.reload)
+        undo.changed.connect(self._reload_soon.start)
         host.changed.connect(self._on_changed)
         host.store_opened.connect(self._on_opened)
         host.store_closed.connect(self._on_closed)
@@ -82,7 +87,7 @@ class CyclesViewModel(QObject):
     @property
     def is_waiting(self) -> bool:
         """Whether an answer is still to come."""
-        return self.is_running or self._reading.is_awaited
+        return self.is_running or self._reading.is_awaited or self._reload_soon.isActive()
 
     @property
     def can_run(self) -> bool:
@@ -138,9 +143,11 @@ class CyclesViewModel(QObject):
 
     def reload(self) -> None:
         """Reads the past cycles again."""
-        self._reading.take(
-            self._host.read(_history, self._on_history, lambda error: self.failed.emit(sentence_for(error)))
-        )
+        self._reload_soon.stop()
+        if self._host.is_open:
+            self._reading.take(
+                self._host.read(_history, self._on_history, lambda error: self.failed.emit(sentence_for(error)))
+            )
 
     def _on_history(self, lines: tuple[CycleLine, ...]) -> None:
         if lines != self.history:
@@ -161,21 +168,23 @@ class CyclesViewModel(QObject):
         line = self.chosen
         if line is None or not self.can_take_back:
             return
-        self._host.write(
-            lambda memory: memory.undo(line.seq),
-            lambda entry: self._undo.did(tr("Took a cycle back"), entry.seq),
-            self._notices.show_failure,
-        )
+
+        def done(entry: JournalEntry) -> None:
+            self._undo.did(tr("Took a cycle back"), entry.seq)
+            self.reload()
+
+        self._host.write(lambda memory: memory.undo(line.seq), done, self._notices.show_failure)
 
     def _on_changed(self, changes: Changes) -> None:
         if "proposal" in changes.kinds:
-            self.reload()
+            self._reload_soon.start()
 
     def _on_opened(self) -> None:
         self.running_changed.emit()
         self.reload()
 
     def _on_closed(self) -> None:
+        self._reload_soon.stop()
         self._reading.cancel()
         self.report, self.history, self.chosen, self.is_running = None, (), None, False
         self.report_changed.emit()
@@ -221,15 +230,15 @@ def _report_view(ran: _Ran) -> ReportView:
 
 
 def _history(memory: Memory) -> tuple[CycleLine, ...]:
-    return tuple(_cycle_line(memory, report) for report in memory.cycles(limit=SHOWN_CYCLES))
+    reports = memory.cycles(limit=SHOWN_CYCLES)
+    undone = memory.activity.undone([report.seq for report in reports if report.seq is not None])
+    return tuple(_cycle_line(report, is_undone=report.seq in undone) for report in reports)
 
 
-def _cycle_line(memory: Memory, report: CycleReport) -> CycleLine:
-    seq = report.seq or 0
-    is_undone = memory.activity.entry(seq).is_undone
+def _cycle_line(report: CycleReport, *, is_undone: bool) -> CycleLine:
     remarks = [*([tr("by itself")] if report.automatic else []), *([tr("taken back")] if is_undone else [])]
     return CycleLine(
-        seq=seq,
+        seq=report.seq or 0,
         text=f"{agent_title(report.agent_id)}: {cycle_sentence(report)}",
         note="  ·  ".join((local_time(report.at_ns), *remarks)),
         hover="\n".join((utc_time(report.at_ns), *report.errors)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -65,6 +65,14 @@ class Activity:
             if not rows:
                 raise NotFound(f"The journal has no entry {seq_or_group}.", entry=seq_or_group)
             return _entries(connection, rows)[0]
+
+    def undone(self, seqs: Collection[int]) -> frozenset[int]:
+        """Those of these journal entries whose action is undone now; unknown ones are left out."""
+        with self._ledger.read() as connection:
+            sql = "SELECT seq, group_id FROM journal WHERE seq IN (SELECT value FROM json_each(?))"
+            rows = connection.exec_driver_sql(sql, (json.dumps([*seqs]),)).all()
+            undos = _Undos(connection, since_seq=min(seqs, default=0))
+            return frozenset(seq for seq, group_id in rows if undos.is_undone(group_id))
 
     def targets(self, group_id: str, *, skip: int = 0, limit: int = 100) -> tuple[ActivityTarget, ...]:
         """What an action changed, in order, a page at a time."""

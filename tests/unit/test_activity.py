@@ -112,6 +112,20 @@ def test_what_is_undone_says_so_and_an_undo_says_what_it_undid(memory: Memory) -
     assert memory.activity.list()[0].undone_verb == "pin"
 
 
+def test_of_many_entries_those_that_are_undone_now_are_told_at_once(memory: Memory) -> None:
+    first, second = memory.remember("ops", "one"), memory.remember("sales", "two")
+    pinned = memory.pin("ops", [first.id])[0]
+    with_it = memory.pin("sales", [second.id], group_id=memory.entry(pinned.version).group_id)[0]
+    seqs = range(1, 99)
+    assert memory.activity.undone(seqs) == frozenset()
+    undo = memory.undo(pinned.version)
+    assert memory.activity.undone(seqs) == {pinned.version, with_it.version}
+    assert memory.activity.undone([with_it.version]) == {with_it.version}
+    assert memory.activity.undone([]) == frozenset()
+    memory.redo(undo.seq)
+    assert memory.activity.undone(seqs) == {undo.seq}
+
+
 def test_a_removed_fact_is_told_from_its_image(memory: Memory) -> None:
     fact = memory.remember("ops", "gone with the wind")
     memory.undo(fact.version)
