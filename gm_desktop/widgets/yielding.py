@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QHelpEvent, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QHelpEvent, QPaintEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QGridLayout,
@@ -75,9 +75,15 @@ class CaptionBar(QWidget):
         self._is_two_lines = False
         self._grid.addWidget(self._controls, 0, 1)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
+    def event(self, event: QEvent) -> bool:
+        """Looks at its room where its width changes, and where controls come, go or say something else."""
+        handled = super().event(event)
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
+            self._fit()
+        return handled
+
+    def _fit(self) -> None:
         """Keeps to one line while that is possible."""
-        super().resizeEvent(event)
         margins = self._grid.contentsMargins()
         room = self.width() - margins.left() - margins.right() - SPACE - _LEAST_CAPTION
         is_two_lines = self._controls.sizeHint().width() > room

@@ -54,6 +54,24 @@ def test_controls_go_below_a_caption_where_there_is_no_room_for_both_and_come_ba
         assert bar.rect().contains(QRect(button.mapTo(bar, QPoint()), button.size()))
 
 
+def test_a_control_that_comes_makes_room_for_itself_and_gives_it_back(qtbot: QtBot) -> None:
+    caption, choice, button = QLabel("Around Kestrel: 24 of 34 entities"), YieldingCombo(), QPushButton("Ganzer Graph")
+    choice.addItem("2 Verknüpfungen entfernt")
+    bar = CaptionBar(caption, (choice, button), margins=(16, 0, 24, 10), height=42)
+    button.hide()
+    around = QWidget()
+    qtbot.addWidget(around)
+    bar.setParent(around)
+    around.resize(900, 300)
+    around.show()
+    bar.resize(choice.sizeHint().width() + 140, bar.height())  # room for the choice beside a short caption
+    for _ in range(2):
+        button.show()
+        qtbot.waitUntil(partial(_stands_below, button, bar, caption))
+        button.hide()
+        qtbot.waitUntil(partial(_stands_beside, bar))
+
+
 def _stands_below(button: QWidget, bar: QWidget, caption: QWidget) -> bool:
     return bar.height() > 42 and button.mapTo(bar, QPoint()).y() >= caption.geometry().bottom()
 
