@@ -32,7 +32,12 @@ def keep_keys(*widgets: QWidget) -> None:
 
 def begin_when_clicked(bar: QTabBar, begin: Callable[[], None]) -> None:
     """A click on a tab puts the keyboard where work on that tab begins, as opening it by its key does."""
-    bar.tabBarClicked.connect(lambda _at: QTimer.singleShot(0, bar, begin))  # the tab opens after this signal
+
+    def on_clicked(at: int) -> None:
+        if at >= 0:  # not beside the tabs
+            QTimer.singleShot(0, bar, begin)  # the tab opens after this signal
+
+    bar.tabBarClicked.connect(on_clicked)
 
 
 class _DropsLetters(QObject):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QTabBar
 from pytestqt.qtbot import QtBot
@@ -14,6 +14,7 @@ from gm_desktop.app import App
 from gm_desktop.views.consolidate import ConsolidatePage
 from gm_desktop.views.publish import PublishPage
 from gm_desktop.views.search import SearchPage
+from gm_desktop.widgets.keys import begin_when_clicked
 from tests.widget.conftest import open_scripted
 
 
@@ -90,3 +91,19 @@ def test_a_missing_fact_can_be_looked_for_once_why_not_that_is_clicked(twice_tol
     assert isinstance(page, SearchPage)
     _click(page.side.tabs, 1)
     qtbot.waitUntil(page.side.why_not.field.hasFocus)
+
+
+def test_a_click_beside_the_tabs_leaves_the_keyboard_where_it_is(qtbot: QtBot) -> None:
+    bar = QTabBar()
+    qtbot.addWidget(bar)
+    bar.addTab("Journal")
+    bar.addTab("Clients")
+    bar.setExpanding(False)
+    bar.resize(600, bar.sizeHint().height())
+    bar.show()
+    begun: list[int] = []
+    begin_when_clicked(bar, lambda: begun.append(bar.currentIndex()))
+    QTest.mouseClick(bar, Qt.MouseButton.LeftButton, pos=QPoint(bar.tabRect(1).right() + 40, bar.height() // 2))
+    _click(bar, 1)
+    qtbot.waitUntil(lambda: 1 in begun)
+    assert begun == [1]
