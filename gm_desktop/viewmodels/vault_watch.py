@@ -54,6 +54,11 @@ class VaultWatch(QObject):
         publishing.changed.connect(self._on_publishing)
 
     @property
+    def is_beginning(self) -> bool:
+        """Whether the watcher still takes its first look at the folders; nothing waits for that."""
+        return self._beginning.is_awaited
+
+    @property
     def is_waiting(self) -> bool:
         """Whether an answer is still to come."""
         return self._looking.is_awaited or self._writing.is_awaited

@@ -63,12 +63,16 @@ class VaultInboxPanel(QWidget):
         shown += problems[:_SHOWN_PROBLEMS]
         self.problems.setText("\n".join(shown))
         self.problems.setVisible(bool(problems))
-        is_watching = self._watch.is_watching
-        self.watching.setText(
-            tr("Watching the vault: edits appear here by themselves")
-            if is_watching
-            else tr("Not watching: publish to a vault first")
-        )
+        self.watching.setText(_sentence(self._watch))
+
+
+def _sentence(watch: VaultWatch) -> str:
+    """Whether edits are noticed; nothing while that is still to be seen."""
+    if watch.is_beginning:
+        return ""
+    if watch.is_watching:
+        return tr("Watching the vault: edits appear here by themselves")
+    return tr("Not watching: publish to a vault first")
 
 
 def _words() -> InboxWords:
