@@ -14,6 +14,9 @@ from gm_desktop.theme import Theme
 from gm_desktop.widgets.basics import rule, text_label
 
 SHOWN_SKIPPED = 500
+_IN_SIGHT = 3  # so many records without scrolling
+_LINES = 3  # of a record: its kind and id, and a reason that often takes two
+_AROUND_PX = 24  # the frame of the text and its margins
 
 
 class Count(Protocol):
@@ -85,6 +88,7 @@ class ImportTable(QWidget):
         text = QPlainTextEdit("\n".join(lines))
         text.setReadOnly(True)
         text.setFont(theme.font("mono"))
-        text.setMinimumHeight(min(len(lines), 3) * 3 * text.fontMetrics().lineSpacing() + 24)
+        in_sight = min(len(lines), _IN_SIGHT) * _LINES * text.fontMetrics().lineSpacing()
+        text.setMinimumHeight(in_sight + _AROUND_PX)
         text.setAccessibleName(tr("Records that stay out"))
         return text
