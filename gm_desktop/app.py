@@ -218,6 +218,7 @@ class App(QObject):
             open_palette=self.window.palette_popup.open,
             toggle_inspector=self._toggle_inspector,
             has_inspector=lambda: self.window.inspector_width > 0,
+            uses_inspector=lambda: self.window.uses_inspector,
             set_theme=self.set_theme,
             theme_mode=lambda: self.theme.mode,
             show_page=self.show_page,
@@ -391,8 +392,8 @@ class App(QObject):
     def _on_page_built(self, page_id: str) -> None:
         page = self.window.pages[page_id]
         page.restore_state(self.preferences.page_state(page_id))
-        for tabs in page.findChildren(QTabBar):
-            tabs.currentChanged.connect(self.actions.refresh_soon)  # what can be done depends on what is in sight
+        for tabs in page.findChildren(QTabBar):  # those that the page has now; its inspector is no child of it
+            tabs.currentChanged.connect(self.actions.refresh_soon)  # a deed may be there for what one tab shows
         self.window.build_menus()
         self.actions.refresh_soon()
 

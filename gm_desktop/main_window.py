@@ -201,6 +201,12 @@ class MainWindow(QMainWindow):
             frame.show_inspector(width)
 
     @property
+    def uses_inspector(self) -> bool:
+        """Whether the open page has an inspector, and something to say there now."""
+        frame = self._stack.currentWidget()
+        return isinstance(frame, PageFrame) and frame.inspector is not None and frame.page.uses_inspector()
+
+    @property
     def inspector_width(self) -> int:
         """The inspector's width in pixels; 0 while it is closed."""
         self._keep_inspector_width()

@@ -28,6 +28,7 @@ class Deeds:
     open_palette: Callable[[], None]
     toggle_inspector: Callable[[], None]
     has_inspector: Callable[[], bool]
+    uses_inspector: Callable[[], bool]
     set_theme: Callable[[Mode], None]
     theme_mode: Callable[[], Mode]
     show_page: Callable[[str], None]
@@ -54,7 +55,7 @@ def shell_specs(deeds: Deeds) -> tuple[ActionSpec, ...]:
             tr("Inspector"),
             "panel-right",
             "Ctrl+I",
-            is_open,
+            deeds.uses_inspector,
             deeds.toggle_inspector,
             "View",
             "details side panel",

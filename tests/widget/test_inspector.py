@@ -1,0 +1,36 @@
+"""The inspector is opened and closed where the page has something to say there, and nowhere else."""
+
+from __future__ import annotations
+
+from pytestqt.qtbot import QtBot
+
+from gm_desktop.app import App
+from gm_desktop.main_window import INSPECTOR_WIDTH
+from gm_desktop.views.activity import ActivityPage
+
+
+def test_beside_the_programs_the_inspector_of_the_journal_is_not_taken_away(open_app: App, qtbot: QtBot) -> None:
+    open_app.show_page("activity")
+    page = open_app.window.pages["activity"]
+    assert isinstance(page, ActivityPage)
+    toggle = open_app.actions.action("inspector.toggle")
+    page.show_clients()
+    qtbot.waitUntil(lambda: not toggle.isEnabled())
+    open_app.actions.run("inspector.toggle")
+    page.tabs.setCurrentIndex(0)
+    qtbot.waitUntil(toggle.isEnabled)
+    assert page.panel.isVisible()
+    assert open_app.window.inspector_width > 0
+    open_app.actions.run("inspector.toggle")
+    assert not page.panel.isVisible()
+
+
+def test_a_page_without_an_inspector_has_none_to_open(open_app: App) -> None:
+    toggle = open_app.actions.action("inspector.toggle")
+    assert toggle.isEnabled()
+    open_app.show_page("settings")
+    assert not toggle.isEnabled()
+    open_app.actions.run("inspector.toggle")
+    assert open_app.window.inspector_width == INSPECTOR_WIDTH
+    open_app.window.show_start()
+    assert not toggle.isEnabled()
