@@ -220,7 +220,7 @@ def test_a_second_process_leaves_the_index_alone_and_takes_over_when_the_first_i
     fill(first, 20)
     work(first)
     fill(second, 3, start=20)
-    assert not second.index_step(0.05)
+    work(second)  # its facts are read for the graph, which may take several steps; none of them touches the index
     assert figures(second) == (20, 3, 20, "exact")
     first.close()
     work(second)
