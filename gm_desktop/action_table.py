@@ -8,7 +8,8 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from gm_desktop.actions import ActionSpec
+from gm_desktop.actions import ActionSpec, KeyLine
+from gm_desktop.i18n import tr
 from gm_desktop.theme import Theme
 
 
@@ -22,16 +23,26 @@ class ActionTable(QObject):
         self._theme = theme
         self._specs: dict[str, ActionSpec] = {}
         self._places: dict[str, int] = {}
+        self._groups: dict[str, str] = {}
         self._actions: dict[str, QAction] = {}
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.setInterval(0)
         self._soon.timeout.connect(self.refresh)
 
-    def add(self, owner: QWidget, specs: Iterable[ActionSpec], *, everywhere: bool = False, place: int = 0) -> None:
+    def add(
+        self,
+        owner: QWidget,
+        specs: Iterable[ActionSpec],
+        *,
+        everywhere: bool = False,
+        place: int = 0,
+        group: str = "",
+    ) -> None:
         """Installs `specs` on `owner`. Shortcuts work while the focus is inside it, or `everywhere` in the window.
 
-        Lists and menus name them by `place`, then in the order of installation.
+        Lists and menus name them by `place`, then in the order of installation; the sheet of shortcuts puts them under
+        `group`, or under the menu they stand in.
         """
         for spec in specs:
             if spec.id in self._specs:
@@ -41,6 +52,7 @@ class ActionTable(QObject):
             action.setShortcutContext(context.WindowShortcut if everywhere else context.WidgetWithChildrenShortcut)
             self._specs[spec.id], self._actions[spec.id] = spec, action
             self._places[spec.id] = place
+            self._groups[spec.id] = group or (tr(spec.menu) if spec.menu else "")
             owner.addAction(action)
         self._specs = dict(sorted(self._specs.items(), key=lambda item: self._places[item[0]]))
         self.changed.emit()
@@ -57,10 +69,10 @@ class ActionTable(QObject):
         """The shortcut as this platform writes it; empty when there is none."""
         return _shown(self._specs[action_id].shortcut)
 
-    def with_keys(self) -> tuple[tuple[str, str], ...]:
-        """Title and keys of every action that has keys, by place."""
+    def with_keys(self) -> tuple[KeyLine, ...]:
+        """Every action that has keys, by place."""
         found = [spec for spec in self._specs.values() if spec.shortcut]
-        return tuple((spec.title.rstrip("…"), self.keys(spec.id)) for spec in found)
+        return tuple(KeyLine(self._groups[spec.id], spec.title.rstrip("…"), self.keys(spec.id)) for spec in found)
 
     def specs(self) -> tuple[ActionSpec, ...]:
         """Every action, by place."""

@@ -28,3 +28,12 @@ class ActionSpec:
     menu: str = ""
     words: str = ""
     checked: Callable[[], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLine:
+    """A line of the sheet of shortcuts: the menu or page it stands under, what it does, its keys as one reads them."""
+
+    group: str
+    title: str
+    keys: str

@@ -177,6 +177,7 @@ class App(QObject):
             self.window.add_page(page_id, title, icon, shortcut=shortcut, on_rail=each.on_rail, make=make)
         self.window.page_built.connect(self._on_page_built)
         self.window.rail.fact_dropped.connect(pages.follow)
+        self.undo.entry_wanted.connect(pages.show_entry)
         self.window.rail.accept_facts("search")
         self.window.rail.add_action(self.actions.action("store.import"))
         self.window.rail.add_action(self.actions.action("palette.open"))
@@ -329,8 +330,13 @@ class App(QObject):
     def _on_opening(self) -> None:
         self.start_page.show_problem("")
         self.window.strip.show_store(str(self.host.data_dir), badge=tr("opening"))
-        wanted = self.preferences.page
-        self.window.show_page(wanted if wanted in self.window.pages else next(iter(self.window.pages)))
+        self.window.show_page(self._page_to_open())
+
+    def _page_to_open(self) -> str:
+        """The one that was open; but the settings look alike in every store, so another store begins on the first."""
+        wanted, pages = self.preferences.page, self.window.pages
+        is_another = self.preferences.recent_stores[:1] != (self.host.data_dir,)
+        return wanted if wanted in pages and not (wanted == "settings" and is_another) else next(iter(pages))
 
     def _on_opened(self) -> None:
         host = self.host

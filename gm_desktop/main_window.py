@@ -163,7 +163,8 @@ class MainWindow(QMainWindow):
             frame = self._frames[page_id] = PageFrame(page)
             self._stack.addWidget(frame)
             specs = page.action_specs()
-            self._actions.add(frame, specs, place=FIRST_PLACE + list(self._makers).index(page_id))
+            place = FIRST_PLACE + list(self._makers).index(page_id)
+            self._actions.add(frame, specs, place=place, group=self._titles[page_id])
             drop_letters(frame, [spec.shortcut for spec in specs])
             self.page_built.emit(page_id)
         return self._frames[page_id].page

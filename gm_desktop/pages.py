@@ -78,6 +78,15 @@ class PageMakers:
         assert isinstance(page, SearchPage)  # noqa: S101  (made here)
         page.follow(fact_id)
 
+    def show_entry(self, seq: int) -> None:
+        """Opens an action on the Activity page."""
+        from gm_desktop.views.activity import ActivityPage
+
+        page = self._app.window.pages["activity"]
+        assert isinstance(page, ActivityPage)  # noqa: S101  (made here)
+        page.show_entry(seq)  # first: the page would look for the newest one
+        self._app.show_page("activity")
+
     def _memory(self) -> Page:
         from gm_desktop.views.memory import MemoryPage
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, SignalInstance
 
-from gm_desktop.actions import ActionSpec, always
+from gm_desktop.actions import ActionSpec, KeyLine, always
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.i18n import tr
 from gm_desktop.notices import Notices
@@ -37,7 +37,7 @@ class Doors:
     set_theme: Callable[[Mode], None]
     show_page: Callable[[str], None]
     run_action: Callable[[str], None]
-    keys: Callable[[], Sequence[tuple[str, str]]]
+    keys: Callable[[], Sequence[KeyLine]]
 
 
 class SettingsDesk:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.i18n import tr
 from gm_desktop.notices import Notices, sentence_for
+from gm_desktop.viewmodels.undo_words import Refusal, refusal
 from gm_engine.errors import GrayMatterError, UndoConflict
 from gm_engine.records import JournalEntry
+
+if TYPE_CHECKING:
+    from gm_engine import Memory
 
 
 class _Step(QUndoCommand):
@@ -24,6 +30,7 @@ class UndoController(QObject):
     """The person's steps, newest last. One user action is one step."""
 
     changed = Signal()
+    entry_wanted = Signal(int)  # the later action that an undo was refused for: its seq
 
     def __init__(self, host: EngineHost, notices: Notices, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -65,7 +72,7 @@ class UndoController(QObject):
         self._notices.show(text, level="success", action=(tr("Undo"), lambda: self._undo_if_top(index, seq)))
 
     def undo(self) -> None:
-        """Takes back the newest step; on a conflict nothing is written and the step is dropped."""
+        """Takes back the newest step; on a conflict nothing is written, the step is dropped and the reason told."""
         if self.can_undo:
             self._move(self._step_at(self._stack.index() - 1), forward=False)
 
@@ -89,21 +96,33 @@ class UndoController(QObject):
         self._set_busy(is_busy=True)
         entry, text = step.entry, step.text()
 
-        def done(made: JournalEntry) -> None:
+        def job(memory: Memory) -> JournalEntry | Refusal:
+            try:
+                return memory.redo(entry) if forward else memory.undo(entry)
+            except UndoConflict as conflict:
+                return refusal(memory, conflict, memory.activity.entry(entry).seq, is_redo=forward)
+
+        def done(made: JournalEntry | Refusal) -> None:
+            if isinstance(made, Refusal):
+                step.setObsolete(True)
+                self._advance(forward=forward)
+                self._tell(made)
+                return
             step.entry = made.seq
             self._advance(forward=forward)
             self._notices.withdraw(text)
             self._notices.show(tr("Redone: {step}", step=text) if forward else tr("Undone: {step}", step=text))
 
         def failed(error: GrayMatterError) -> None:
-            if isinstance(error, UndoConflict):
-                step.setObsolete(True)
-                self._advance(forward=forward)
-            else:
-                self._set_busy(is_busy=False)
+            self._set_busy(is_busy=False)
             self._notices.show(sentence_for(error), level="warning")
 
-        self._host.write(lambda memory: memory.redo(entry) if forward else memory.undo(entry), done, failed)
+        self._host.write(job, done, failed)
+
+    def _tell(self, refused: Refusal) -> None:
+        seq = refused.seq
+        show = (tr("Show it"), lambda: self.entry_wanted.emit(seq)) if seq is not None else None
+        self._notices.show(refused.sentence, level="warning", action=show)
 
     def _advance(self, *, forward: bool) -> None:
         self._is_busy = False

@@ -569,7 +569,7 @@ class Memory(Curation, Keeping):
     def explain_missing(
         self, agent_id: str, query: str, fact_id: str, **options: Unpack[RecallOptions]
     ) -> MissingReport:
-        """Why a fact is not in the answer, its ranks, and the smallest change that would bring it in.
+        """Why a fact is not in the answer, its ranks, and the changes that would each bring it in, the simplest first.
 
         `NotFound` when there is no such fact. Counts nothing.
         """

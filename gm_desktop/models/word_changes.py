@@ -63,8 +63,8 @@ def _whole(head: int, middle: str) -> tuple[Span, ...]:
     return (Span(head, head + len(middle)),) if middle else ()
 
 
-def _shared_head(one: str, other: str) -> int:
-    """Length of the shared start, moved back to a word's beginning."""
+def shared_start(one: str, other: str) -> int:
+    """How many characters at their start two texts share."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -72,6 +72,12 @@ def _shared_head(one: str, other: str) -> int:
             low = middle
         else:
             high = middle - 1
+    return low
+
+
+def _shared_head(one: str, other: str) -> int:
+    """Length of the shared start, moved back to a word's beginning."""
+    low = shared_start(one, other)
     while low > 0 and not _is_break(one, low):
         low -= 1
     return low if _is_break(other, low) else 0

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QModelIndex, QObject, QTimer, Signal
 
 from gm_desktop.engine_host import EngineHost
-from gm_desktop.formatting import local_time
-from gm_desktop.i18n import tr, tr_count
+from gm_desktop.i18n import tr
 from gm_desktop.models.activity_list import ActivityLine, ActivityList
 from gm_desktop.models.fact_row import agent_title
 from gm_desktop.models.line_list import Line, LineList
@@ -21,8 +20,8 @@ from gm_desktop.viewmodels.activity_details import ActionDetails, ActivityDetail
 from gm_desktop.viewmodels.activity_filter import SEPARATOR, ActivityFilter
 from gm_desktop.viewmodels.activity_words import activity_line, entry_title
 from gm_desktop.viewmodels.activity_writers import writer_lines
-from gm_desktop.viewmodels.fact_words import origin_sentence
 from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading, PageState
+from gm_desktop.viewmodels.undo_words import Refusal, refusal
 from gm_engine.clock import Clock
 from gm_engine.errors import GrayMatterError, UndoConflict
 from gm_engine.records import ActivityQuery, Changes
@@ -53,14 +52,6 @@ class _Undone:
 
     seq: int
     what: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Conflict:
-    """Why an action was not undone, and the later action that stands on top of it, where it is known."""
-
-    sentence: str
-    seq: int | None
 
 
 class ActivityViewModel(QObject):
@@ -226,7 +217,7 @@ class ActivityViewModel(QObject):
         self._is_undoing = True
         seq = state.seq
 
-        def done(answer: _Undone | _Conflict) -> None:
+        def done(answer: _Undone | Refusal) -> None:
             self._is_undoing = False
             if isinstance(answer, _Undone):
                 self._undo.did(tr("Undid: {what}", what=answer.what), answer.seq)
@@ -294,35 +285,10 @@ def _list(query: ActivityQuery, limit: int, now_ns: int, memory: Memory) -> _Lis
     )
 
 
-def _undo(seq: int, memory: Memory) -> _Undone | _Conflict:
+def _undo(seq: int, memory: Memory) -> _Undone | Refusal:
     entry = memory.activity.entry(seq)
     try:
         made = memory.undo(entry.group_id)
     except UndoConflict as conflict:
-        return _told(memory, conflict, seq)
+        return refusal(memory, conflict, seq)
     return _Undone(made.seq, entry_title(entry))
-
-
-def _told(memory: Memory, conflict: UndoConflict, seq: int) -> _Conflict:
-    """Names the later action: the newest one that changed the target and is still in effect."""
-    ids = conflict.fields.get("ids")
-    target = str(ids[0]) if isinstance(ids, list) and ids else ""
-    later = [
-        each
-        for each in memory.activity.list(ActivityQuery(target=target), limit=50)
-        if each.seq > seq and not each.is_undone and each.undoes is None
-    ]
-    if not later:
-        return _Conflict(sentence_for(conflict), None)
-    top = later[0]
-    sentence = tr(
-        "Not undone: “{what}” by {who}, {when}, came after it. Undo that first.",
-        what=entry_title(top),
-        who=origin_sentence(top.actor),
-        when=local_time(top.at_ns),
-    )
-    if len(later) > 1:
-        sentence += " " + tr_count(
-            "{count} more action is in between.", "{count} more actions are in between.", len(later) - 1
-        )
-    return _Conflict(sentence, top.seq)

@@ -154,8 +154,8 @@ class ClientsViewModel(QObject):
             if decision.seq is not None:
                 self._undo.did(
                     tr_count(
-                        "{name} writes at once; {count} fact that waited was accepted",
-                        "{name} writes at once; {count} facts that waited were accepted",
+                        "Let {name} write at once and accepted {count} fact that waited",
+                        "Let {name} write at once and accepted {count} facts that waited",
                         len(decision.accepted),
                         name=row_text(name, 60),
                     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from gm_desktop.engine_host import EngineHost
 from gm_desktop.formatting import age, local_time, number, utc_time
 from gm_desktop.i18n import decimal, tr
 from gm_desktop.models.fact_row import agent_title, fact_status
+from gm_desktop.models.word_changes import shared_start
 from gm_desktop.notices import sentence_for
 from gm_desktop.plain_text import row_text
 from gm_desktop.tickets import Latest
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     from gm_engine import Memory
 
 JOURNAL_LINES = 50
+ROW = 240
+IN_SIGHT = 48  # characters of a version that are seen in a narrow inspector
+LEAD = 24  # characters before a change that tell where it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +186,8 @@ def load_details(memory: Memory, fact_id: str, now_ns: int) -> FactDetails:
     fact = memory.get(fact_id)
     lineage = memory.lineage(fact_id)
     entries = memory.journal(target=fact_id, limit=JOURNAL_LINES + 1)
-    items = [
-        *(_item(each, "before") for each in reversed(lineage.supersedes)),
-        _item(fact, "this"),
-        *(_item(each, "after") for each in lineage.superseded_by),
-    ]
+    line = [*reversed(lineage.supersedes), fact, *lineage.superseded_by]
+    here = len(lineage.supersedes)
     status = fact_status(fact)
     return FactDetails(
         id=fact.id,
@@ -200,7 +202,7 @@ def load_details(memory: Memory, fact_id: str, now_ns: int) -> FactDetails:
         is_pinned=fact.pinned,
         is_alias=fact.kind == "alias",
         facts=_facts(fact, now_ns),
-        lineage=tuple(items) if len(items) > 1 else (),
+        lineage=_items(line, here) if len(line) > 1 else (),
         journal=tuple(
             JournalLine(
                 seq=entry.seq,
@@ -215,8 +217,27 @@ def load_details(memory: Memory, fact_id: str, now_ns: int) -> FactDetails:
     )
 
 
-def _item(fact: Fact, place: str) -> LineageItem:
-    return LineageItem(fact.id, row_text(fact.text, 240), local_time(fact.created_ns), place)
+def _items(line: Sequence[Fact], here: int) -> tuple[LineageItem, ...]:
+    """The texts of a history, each beside the one before it (the first beside the next)."""
+    return tuple(
+        LineageItem(
+            fact.id,
+            _beside(fact.text, line[at - 1 if at else 1].text),
+            local_time(fact.created_ns),
+            "this" if at == here else "before" if at < here else "after",
+        )
+        for at, fact in enumerate(line)
+    )
+
+
+def _beside(text: str, other: str) -> str:
+    """A text for a row; from shortly before the place where it differs from `other`, if that would be out of sight."""
+    differs_at = shared_start(text, other)
+    if text == other or differs_at < IN_SIGHT:
+        return row_text(text, ROW)
+    start = differs_at - LEAD
+    start = text.find(" ", start, differs_at) + 1 or start
+    return row_text(f"… {text[start:]}", ROW)
 
 
 def _facts(fact: Fact, now_ns: int) -> tuple[tuple[str, str, str], ...]:

@@ -101,8 +101,8 @@ class FactVerbs(QObject):
             lambda fact: not fact.is_superseded,
             lambda memory, agent_id, ids, *, group_id: memory.retire(agent_id, ids, group_id=group_id, block=True),
             lambda count: tr_count(
-                "Retired a fact; its text is refused from now on",
-                "Retired {count} facts; their texts are refused from now on",
+                "Retired a fact and blocked its text",
+                "Retired {count} facts and blocked their texts",
                 count,
             ),
         )

@@ -312,7 +312,7 @@ class InboxViewModel(QObject):
 
     def never_again(self) -> None:
         """Turns the card down for good."""
-        self._turn(tr("These texts are never proposed together again"), lambda memory, i: memory.inbox.never_again(i))
+        self._turn(tr("Rejected a proposal for good"), lambda memory, card_id: memory.inbox.never_again(card_id))
 
     def later(self) -> None:
         """Puts the card off; one that was put off comes back."""

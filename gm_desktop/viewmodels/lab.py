@@ -206,7 +206,7 @@ class LabViewModel(QObject):
         def done() -> None:
             self.query_set = name
 
-        text = tr("This question now expects the fact ({set})", set=row_text(name, 60))
+        text = tr("Noted the hit as expected ({set})", set=row_text(name, 60))
         self._keep(lambda memory: _add_judged(memory, name, agent_id, query, fact_id), text, done)
 
     @property

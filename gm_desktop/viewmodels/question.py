@@ -18,6 +18,7 @@ SCOPES: tuple[Scope, ...] = ("agent", "shared", "all")
 TOP_K = 8
 MOST_HITS = 500
 MOST_WEIGHT = 1000.0
+WEIGHT_REACH = 2.0  # where the sliders of the weights end
 LIMITS: Mapping[str, tuple[float, float]] = {
     "vector": (0.0, MOST_WEIGHT),
     "keyword": (0.0, MOST_WEIGHT),

@@ -242,7 +242,7 @@ class SourcesViewModel(QObject):
         locator = self.selected_hit
 
         def kept(fact: Fact) -> None:
-            self._undo.did(tr("Keep a hit"), fact.version)
+            self._undo.did(tr("Kept a hit"), fact.version)
             self._notices.show(tr("Kept for {agent}.", agent=agent_id), level="success")
 
         self._ask(lambda sources: sources.keep(locator, agent_id, origin=Origin("desktop")), kept)

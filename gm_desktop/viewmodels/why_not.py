@@ -17,7 +17,7 @@ from gm_desktop.plain_text import row_text
 from gm_desktop.tickets import Latest
 from gm_desktop.viewmodels.batch import BatchViewModel
 from gm_desktop.viewmodels.fact_words import status_title
-from gm_desktop.viewmodels.question import Question, saved_setting
+from gm_desktop.viewmodels.question import MOST_HITS, Question, saved_setting
 from gm_desktop.viewmodels.search import TYPING_PAUSE_MS, SearchViewModel
 from gm_desktop.viewmodels.why_not_words import RemedyLine, WhyNotReport, why_not_report
 from gm_engine.errors import GrayMatterError, InvalidInput
@@ -224,7 +224,7 @@ def _is_merged_in(memory: Memory, question: Question, fact_id: str, options: Rec
 
 def _merged_length(memory: Memory, question: Question, fact_id: str, options: RecallOptions) -> int | None:
     """The shortest longer merged answer that holds the fact, tried; None where none of those tried does."""
-    for top_k in range(question.top_k + 1, question.top_k + 1 + MERGE_TRIES):
+    for top_k in range(question.top_k + 1, min(question.top_k + MERGE_TRIES, MOST_HITS) + 1):
         longer: RecallOptions = {**options, "top_k": top_k}
         if _is_merged_in(memory, question, fact_id, longer):
             return top_k

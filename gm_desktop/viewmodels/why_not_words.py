@@ -12,7 +12,7 @@ from gm_desktop.models.fact_row import agent_title
 from gm_desktop.plain_text import excerpt
 from gm_desktop.viewmodels.arithmetic import short_number
 from gm_desktop.viewmodels.fact_words import confidence_title
-from gm_desktop.viewmodels.question import MOST_HITS, Question
+from gm_desktop.viewmodels.question import MOST_HITS, WEIGHT_REACH, Question
 from gm_desktop.viewmodels.why import signal_title
 
 if TYPE_CHECKING:
@@ -26,21 +26,17 @@ _KNOBS = {
     "coverage_gate": "the word gate",
     "min_relevance": "the relevance floor",
 }
+_WEIGHTS = frozenset({"vector", "keyword", "recency"})
 
 
 @dataclass(frozen=True, slots=True)
 class RemedyLine:
-    """One change that brings the fact in by itself."""
+    """One change that brings the fact in by itself and that the lab can make."""
 
     knob: str
     value: float | str
     sentence: str
-    is_smallest: bool
-
-    @property
-    def can_try(self) -> bool:
-        """Whether the page can show an answer like that."""
-        return self.knob != "top_k" or float(self.value) <= MOST_HITS
+    is_simplest: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +191,17 @@ def _agent(agent_id: str) -> str:
 
 
 def _remedies(remedies: Sequence[Remedy]) -> tuple[RemedyLine, ...]:
+    offered = [each for each in remedies if _is_in_reach(each)]
     return tuple(
-        RemedyLine(each.knob, each.after, _sentence(each), is_smallest=at == 0) for at, each in enumerate(remedies)
+        RemedyLine(each.knob, each.after, _sentence(each), is_simplest=at == 0) for at, each in enumerate(offered)
     )
+
+
+def _is_in_reach(remedy: Remedy) -> bool:
+    """Whether the lab goes that far: a length that the page can show, a weight on its slider or no further off it."""
+    if remedy.knob == "top_k":
+        return float(remedy.after) <= MOST_HITS
+    return remedy.knob not in _WEIGHTS or float(remedy.after) <= max(WEIGHT_REACH, float(remedy.before))
 
 
 def _sentence(remedy: Remedy) -> str:

@@ -178,6 +178,11 @@ class ActivityPage(Page):
         else:
             self.list.setFocus()
 
+    def show_entry(self, seq: int) -> None:
+        """Opens an action of the journal."""
+        self.tabs.setCurrentIndex(0)
+        self._viewmodel.reveal(seq)
+
     def show_clients(self) -> None:
         """Opens the tab of the programs."""
         self.tabs.setCurrentWidget(self.clients)

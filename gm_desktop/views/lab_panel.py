@@ -12,7 +12,7 @@ from gm_desktop.theme import SPACE, Theme
 from gm_desktop.viewmodels.fact_words import confidence_title
 from gm_desktop.viewmodels.lab import LabViewModel
 from gm_desktop.viewmodels.lab_words import RunReport
-from gm_desktop.viewmodels.question import FILTERS, MOST_HITS, MOST_WEIGHT
+from gm_desktop.viewmodels.question import FILTERS, MOST_HITS, MOST_WEIGHT, WEIGHT_REACH
 from gm_desktop.viewmodels.why import signal_title
 from gm_desktop.views.name_dialog import NameDialog
 from gm_desktop.widgets.basics import YieldingLabel, icon_button, push_button, row, rule, set_kind, text_label
@@ -22,7 +22,6 @@ from gm_desktop.widgets.line_view import LINE_INDENT, LineView
 from gm_desktop.widgets.scrolled import PANEL_MARGIN, scrolled
 
 _SIGNALS = ("vector", "keyword", "recency")
-_WEIGHT_REACH = 2.0
 _TOP_REACH = 64
 
 
@@ -111,7 +110,7 @@ class LabPanel(QWidget):
             )
         ):
             self.knobs[name] = Knob(
-                self._theme, signal_title(name), hint, reach=_WEIGHT_REACH, highest=MOST_WEIGHT, signal=at
+                self._theme, signal_title(name), hint, reach=WEIGHT_REACH, highest=MOST_WEIGHT, signal=at
             )
         self.knobs["confidence_weight"] = Knob(
             self._theme,

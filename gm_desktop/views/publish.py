@@ -25,7 +25,7 @@ from gm_desktop.actions import ActionSpec
 from gm_desktop.formatting import duration, number
 from gm_desktop.i18n import tr
 from gm_desktop.page import Page
-from gm_desktop.theme import MARGIN, Theme
+from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.viewmodels.publish import Published, Publishing, Ready, Stopped
 from gm_desktop.viewmodels.vault import VaultModels
 from gm_desktop.views.profile_dialog import ProfileDialog
@@ -148,9 +148,9 @@ class PublishPage(Page):
         self._folder.setAccessibleName(tr("Folder in the vault"))
         self._profiles = QComboBox()
         self._profiles.setAccessibleName(tr("Profile"))
+        self._choose = push_button(tr("Choose…"), "", self._on_choose)
         self._edit_profile = push_button(tr("Profile…"), "", self._on_edit_profile)
         self._edit_profile.setToolTip(tr("What to publish, and which edits to accept at once"))
-        self._choose = push_button(tr("Choose…"), "", self._on_choose)
         self._publish = push_button(tr("Publish"), "primary", self._publish_now)
         self._publish.setToolTip(tr("Publish ({shortcut})", shortcut="Ctrl+Enter"))
         self._result = QVBoxLayout()
@@ -164,15 +164,19 @@ class PublishPage(Page):
         grid.setHorizontalSpacing(12)
         grid.setVerticalSpacing(10)
         grid.setColumnStretch(1, 1)
-        fields = ((tr("Vault"), self._vault), (tr("Folder"), self._folder), (tr("Profile"), self._profiles))
-        for line, (label, field) in enumerate(fields):
+        rows = (
+            (tr("Vault"), self._vault, self._choose),
+            (tr("Folder"), self._folder, None),
+            (tr("Profile"), self._profiles, self._edit_profile),
+        )
+        for line, (label, field, beside) in enumerate(rows):
             name = text_label(label, "muted")
             name.setBuddy(field)
             grid.addWidget(name, line, 0)
             grid.addWidget(field, line, 1)
-        grid.addWidget(self._choose, 0, 2)
-        grid.addWidget(self._publish, 1, 2)
-        grid.addWidget(self._edit_profile, 2, 2)
+            if beside is not None:
+                grid.addWidget(beside, line, 2)
+        grid.addLayout(row(self._publish, 1, margins=(0, SPACE, 0, 0)), len(rows), 1)
         column = QWidget()
         inner = QVBoxLayout(column)
         inner.setContentsMargins(0, 16, MARGIN, MARGIN)
@@ -202,7 +206,8 @@ class PublishPage(Page):
         begin_when_clicked(self.tabs.tabBar(), self.activate)
         self._vault.textEdited.connect(lambda text: self._viewmodel.choose(vault=text))
         self._folder.textEdited.connect(lambda text: self._viewmodel.choose(folder=text))
-        self._vault.returnPressed.connect(self._publish_now)
+        self._vault.returnPressed.connect(self._folder.setFocus)  # what is typed counts already; Enter only goes on
+        self._folder.returnPressed.connect(self._publish.setFocus)
         self._viewmodel.changed.connect(self._show_state)
         self._profiles.activated.connect(lambda _at: self._viewmodel.choose_profile(self._profiles.currentData()))
         self.inbox.viewmodel.state_changed.connect(self._show_tabs)

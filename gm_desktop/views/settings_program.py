@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtWidgets import QButtonGroup, QCheckBox, QVBoxLayout, QWidget
 
+from gm_desktop.actions import KeyLine
 from gm_desktop.engine_choices import UpkeepChoice
 from gm_desktop.i18n import LANGUAGES, tr
 from gm_desktop.models.line_list import Line, LineList
@@ -68,7 +69,7 @@ class ShortcutsSection(Section):
     section_id, title, icon_name = "shortcuts", "Shortcuts", "keyboard"
     intro = "Everything that can be done has a place in the command palette (Ctrl+K), with its keys where it has some."
 
-    def __init__(self, theme: Theme, keys: Callable[[], Sequence[tuple[str, str]]], show: Callable[[], None]) -> None:
+    def __init__(self, theme: Theme, keys: Callable[[], Sequence[KeyLine]], show: Callable[[], None]) -> None:
         super().__init__()
         self._keys = keys
         self.lines = LineList(self)
@@ -82,7 +83,7 @@ class ShortcutsSection(Section):
         """Reads the actions when somebody looks."""
         if is_looked_at:
             found = self._keys()
-            self.lines.set_lines([Line(str(at), title, mark=keys) for at, (title, keys) in enumerate(found)])
+            self.lines.set_lines([Line(str(at), each.title, mark=each.keys) for at, each in enumerate(found)])
 
 
 class UpkeepSection(Section):

@@ -42,13 +42,12 @@ class RemedyCard(QFrame):
         self.setProperty("kind", "well")
         self.button = push_button(tr("Try in the lab"), "link", lambda: self.tried.emit(remedy))
         self.button.setAccessibleName(tr("Try in the lab: {change}", change=remedy.sentence))
-        self.button.setVisible(remedy.can_try)
-        self.sentence = text_label(remedy.sentence, "strong" if remedy.is_smallest else "", wrap=True)
+        self.sentence = text_label(remedy.sentence, "strong" if remedy.is_simplest else "", wrap=True)
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 9, 8, 7)
         column.setSpacing(2)
         column.addWidget(self.sentence)
-        note = text_label(tr("Smallest change") if remedy.is_smallest else "", "small")
+        note = text_label(tr("Simplest change") if remedy.is_simplest else "", "small")
         column.addLayout(row(note, 1, self.button))
 
 

@@ -1,4 +1,4 @@
-"""Why a fact is not in an answer, and the smallest change that would bring it in."""
+"""Why a fact is not in an answer, and what would bring it in."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class MissingReport:
 
     `absent`: it did not exist at the asked moment. `place` counts distinct texts; None where the fact is not ranked.
     `cutoff` is the final score of the last fact in the answer; `duplicate_of` the higher fact with the same text;
-    `remedies` each work alone, the smallest change of a weight first.
+    `remedies` each work alone, what a person would try first before the rest: a longer answer, a looser filter, floor
+    or gate, then the weights, the smallest change of one first.
     """
 
     fact: Fact
@@ -97,9 +98,9 @@ def _standing(
         reason = "duplicate"
     else:
         reason = "below_floor" if is_low else "outranked"
-        remedies = (*(search.floor() if is_low else ()), *search.weights(), *search.gate())
+        remedies = (*(search.floor() if is_low else ()), *search.gate(), *search.weights())
         if twin is None and not is_low:
-            remedies = (*remedies, *_longer_answer(ranker, evaluation, request, fact, place=len(set(keys)) + 1))
+            remedies = (*_longer_answer(ranker, evaluation, request, fact, place=len(set(keys)) + 1), *remedies)
     vector, keyword, recency = ranked.ranks.at(index)
     weights = request.signal_weights
     return MissingReport(

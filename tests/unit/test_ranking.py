@@ -395,16 +395,15 @@ def test_why_not_at_an_earlier_moment_tells_of_the_fact_as_it_was(ledger: Ledger
     assert explain_missing(ranker, asking("fox", as_of_ns=at_ns), "f2").reason == "absent"
 
 
-def test_the_smallest_change_of_a_weight_brings_a_fact_in(ledger: Ledger) -> None:
+def test_a_longer_answer_comes_first_then_the_smallest_change_of_a_weight_that_brings_a_fact_in(ledger: Ledger) -> None:
     add(ledger, ("old", "red fox"), *((f"f{n}", f"blue hen {n}") for n in range(9)))
     ranker = ranker_of(ledger)
     request = asking("fox", top_k=1, signal_weights=SignalWeights(0.0, 0.01, 1.0))
     report = explain_missing(ranker, request, "old")
     assert (report.reason, report.place) == ("outranked", 10)
     assert [part.rank for part in report.contributions] == [0, 1, 10]
-    first = report.remedies[0]
-    assert first.knob == "keyword"
-    after = float(first.after)
+    assert [each.knob for each in report.remedies][:2] == ["top_k", "keyword"]
+    after = float(report.remedies[1].after)
     # 1/61 = 1/70 + w/61, so that w = 61 (1/61 - 1/70)
     assert after == pytest.approx(61 * (1 / 61 - 1 / 70), rel=0.02)
     raised = replace(request, signal_weights=SignalWeights(0.0, after, 1.0))

@@ -121,7 +121,7 @@ def _complaints(widget: QWidget, keys: dict[str, str]) -> list[str]:
 def test_every_control_of_every_page_has_a_name_and_a_role(full_app: App, qtbot: QtBot) -> None:
     found: list[str] = []
     assert len(_pages(full_app)) >= 11
-    keys = dict(full_app.actions.with_keys())
+    keys = {each.title: each.keys for each in full_app.actions.with_keys()}
     for page in _pages(full_app):
         _open(full_app, page, qtbot)
         for widget in _interactive(full_app.window):

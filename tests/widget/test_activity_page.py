@@ -356,6 +356,18 @@ def test_undo_is_one_key_in_the_window(open_app: App, qtbot: QtBot) -> None:
     app.show_page("memory")
 
 
+def test_what_is_in_the_way_of_an_undo_is_shown_whatever_the_page_showed_before(open_app: App, qtbot: QtBot) -> None:
+    page = open_app.window.pages["activity"]
+    assert isinstance(page, ActivityPage)
+    page.show_clients()
+    open_app.undo.entry_wanted.emit(2)
+    qtbot.waitUntil(lambda: page.is_settled() and isinstance(open_app.glance.activity.details.state, ActionDetails))
+    assert open_app.window.page_id == "activity"
+    assert page.tabs.currentIndex() == 0
+    assert open_app.glance.activity.selected == 2
+    assert page.list.currentIndex().row() == len(open_app.glance.activity.lines.lines) - 2
+
+
 def test_rights_and_proposals_are_told_in_words(desk: Desk) -> None:
     def review(memory: Memory) -> None:
         memory.clients.set_access("scout", None, "review")

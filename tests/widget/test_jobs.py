@@ -204,9 +204,12 @@ def test_stopping_a_wrong_fact_for_ever_is_selecting_it_and_shift_delete(
         QTest.keyClick(page.table, Qt.Key.Key_Delete, Qt.KeyboardModifier.ShiftModifier)
     assert asked(open_app.host, lambda memory: [each.text for each in memory.blocked.list()]) == [wrong]
     assert wrong not in texts_of(asked(open_app.host, texts))
-    assert open_app.undo.undo_text == "Retired a fact; its text is refused from now on"
+    assert open_app.undo.undo_text == "Retired a fact and blocked its text"
     with qtbot.waitSignal(open_app.host.changed):
         press(page.table, Qt.Key.Key_Z, ctrl=True)
+    qtbot.waitUntil(
+        lambda: open_app.window.toasts.texts() == ("Undone: Retired a fact and blocked its text",)
+    )  # not that it is refused from now on
     assert asked(open_app.host, lambda memory: memory.blocked.list()) == ()
     assert wrong in texts_of(asked(open_app.host, texts))
 

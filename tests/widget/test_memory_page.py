@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QItemSelectionModel, Qt
@@ -304,6 +305,25 @@ def test_the_inspector_tells_text_lineage_and_journal(desk: Desk) -> None:
     desk.qtbot.waitUntil(lambda: desk.model.filter.status == "all")
     desk.settle()
     assert fact_id in desk.model.table.ids
+
+
+def test_versions_that_differ_near_their_end_show_where_they_differ(desk: Desk) -> None:
+    long = "The customer in Lagos pays every invoice by bank transfer and wants a reminder before it is due, "
+    versions = (long + "five days ahead", long + "three days ahead", long + "three days ahead, by letter")
+
+    def write(memory: Memory) -> None:
+        memory.remember("sales", versions[0])
+        for old, new in pairwise(versions):
+            memory.revise("sales", old, new)
+
+    desk.write(write)
+    desk.select(versions[-1])
+    shown = [moment.text for moment in desk.page.panel.lineage.moments]
+    for text, change in zip(shown, ("five days", "three days", ", by letter"), strict=True):
+        assert 0 < text.index(change) < 60, text
+        begins = text.strip("\u2068\u2069").split()[:2]
+        assert begins[0] == "…"
+        assert begins[1] in long.split(), "cut inside a word"
 
 
 def test_revising_shows_the_words_that_change_and_saves_with_one_undo(desk: Desk, told: list[Notice]) -> None:

@@ -79,11 +79,32 @@ def test_a_conflict_is_told_and_the_step_is_dropped(
     undo.did("Added kept", first.version)
     fact = _remember(open_host, qtbot, "Ann prefers email")
     undo.did("Added a fact", fact.version)
-    _written(open_host, qtbot, lambda memory: memory.pin("sales", [fact.id]))  # somebody else's later change
+    pinned = _written(open_host, qtbot, lambda memory: memory.pin("sales", [fact.id]))  # somebody else's later change
+    assert isinstance(pinned, tuple)
     _settle(undo, qtbot, undo.undo, told)
     assert told[-1].level == "warning"
+    assert told[-1].text.startswith("Not undone: “Pinned a fact” by Desktop, "), "it names what is in the way"
+    offer = told[-1].action
+    assert offer is not None
+    with qtbot.waitSignal(undo.entry_wanted) as wanted:
+        offer.run()
+    assert wanted.args == [pinned[0].version]
     assert asked(open_host, lambda memory: memory.get(fact.id).pinned) is True
     assert undo.undo_text == "Added kept"
+
+
+def test_a_redo_in_whose_way_something_is_says_so(
+    open_host: EngineHost, undo: UndoController, told: list[Notice], qtbot: QtBot
+) -> None:
+    fact = _remember(open_host, qtbot, "Ann prefers email")
+    pinned = _written(open_host, qtbot, lambda memory: memory.pin("sales", [fact.id]))
+    assert isinstance(pinned, tuple)
+    undo.did("Pinned a fact", pinned[0].version)
+    _settle(undo, qtbot, undo.undo, told)
+    _written(open_host, qtbot, lambda memory: memory.label("sales", [fact.id], "verified"))
+    _settle(undo, qtbot, undo.redo, told)
+    assert told[-1].text.startswith("Not redone: “Labelled a fact verified” by Desktop, ")
+    assert not undo.can_redo
 
 
 def test_a_new_step_forgets_what_could_be_redone(

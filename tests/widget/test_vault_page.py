@@ -22,7 +22,7 @@ from gm_desktop.app import App
 from gm_desktop.models.note_preview import preview_html
 from gm_desktop.models.plan_tree import NODE_ROLE
 from gm_desktop.notices import sentence_for
-from gm_desktop.viewmodels.publish import ProfileDraft, Published
+from gm_desktop.viewmodels.publish import ProfileDraft, Published, Ready
 from gm_desktop.viewmodels.states import Full
 from gm_desktop.viewmodels.vault_links import Checked
 from gm_desktop.views.profile_dialog import ProfileDialog
@@ -105,6 +105,22 @@ def test_an_edit_in_the_vault_is_accepted_with_one_key_and_undone(
     assert f"{old} Edited." in answers[0]
     open_app.undo.undo()
     qtbot.waitUntil(lambda: len(cards.cards.lines) == 1, timeout=WAIT_MS)
+
+
+def test_enter_in_a_field_takes_the_value_over_and_publishes_nothing(
+    open_app: App, page: PublishPage, tmp_path: Path
+) -> None:
+    vault, folder, button = page._vault, page._folder, page._publish
+    vault.setFocus()
+    QTest.keyClick(vault, Qt.Key.Key_Return)
+    assert page.window().focusWidget() is folder
+    QTest.keyClicks(folder, "s")
+    QTest.keyClick(folder, Qt.Key.Key_Enter)
+    assert open_app.publishing.folder == "Memorys"
+    assert page.window().focusWidget() is button
+    assert isinstance(open_app.publishing.state, Ready)
+    assert list((tmp_path / "vault").iterdir()) == []
+    assert button.y() > page._profiles.geometry().bottom(), "the deed stands below what it needs, not in the row of one"
 
 
 def test_a_profile_is_kept_with_the_store_and_chosen(open_app: App, page: PublishPage, qtbot: QtBot) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from gm_desktop.viewmodels.why_not import NothingAsked, NothingPicked, Unexplained
-from gm_desktop.viewmodels.why_not_words import WhyNotReport
-from gm_engine import Memory
+from gm_desktop.viewmodels.why_not_words import WhyNotReport, why_not_report
+from gm_engine import Memory, MissingReport, Remedy
 from tests.widget.search_desk import Desk, drop_facts
 
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -45,7 +47,7 @@ def test_a_fact_is_found_by_its_words_with_the_keyboard(desk: Desk) -> None:
     assert panel.field.text() == ""
 
 
-def test_the_smallest_change_is_proposed_and_brings_it_in_when_tried(desk: Desk) -> None:
+def test_more_hits_are_proposed_first_and_every_change_brings_it_in_when_tried(desk: Desk) -> None:
     desk.write(write_many)
     desk.ask("invoice paid by the customer")
     desk.page.follow(desk.id_of(MISSING))
@@ -55,7 +57,8 @@ def test_the_smallest_change_is_proposed_and_brings_it_in_when_tried(desk: Desk)
     assert [each.value == "–" for each in said.signals] == [each.place == "not ranked" for each in said.signals]
     cards = desk.page.side.why_not.cards
     assert len(cards) == len(said.remedies) > 0
-    assert [remedy.is_smallest for remedy in said.remedies] == [True] + [False] * (len(cards) - 1)
+    assert said.remedies[0].sentence.startswith("Ask for ")
+    assert [remedy.is_simplest for remedy in said.remedies] == [True] + [False] * (len(cards) - 1)
     for remedy in said.remedies:
         desk.model.reset_trial()
         desk.model.set_top_k(8)
@@ -65,6 +68,23 @@ def test_the_smallest_change_is_proposed_and_brings_it_in_when_tried(desk: Desk)
         desk.settle()
         assert desk.model.selected_id == said.fact_id, remedy.sentence
         assert report(desk).reason == "returned"
+
+
+def test_nothing_is_proposed_that_the_lab_would_hardly_reach(desk: Desk) -> None:
+    desk.write(write_many)
+    desk.ask("invoice paid by the customer")
+    asked, fact_id = desk.model.question, desk.id_of(MISSING)
+    found = desk.read(lambda memory: memory.explain_missing("sales", asked.query, fact_id, preview=True, top_k=8))
+    assert isinstance(found, MissingReport)
+    remedies = (
+        Remedy("top_k", 8.0, 21.0),
+        Remedy("top_k", 8.0, 900.0),
+        Remedy("recency", 0.5, 13.3),
+        Remedy("vector", 1.0, 1.4),
+        Remedy("keyword", 5.0, 4.0),  # it is off the slider already, and comes nearer
+    )
+    said = why_not_report(asked, replace(found, remedies=remedies))
+    assert [(each.knob, each.value) for each in said.remedies] == [("top_k", 21.0), ("vector", 1.4), ("keyword", 4.0)]
 
 
 def test_a_click_on_a_proposal_opens_the_lab(desk: Desk) -> None:

@@ -219,6 +219,18 @@ def test_a_dropped_file_is_looked_into_and_imported(open_app: App, qtbot: QtBot,
     qtbot.waitUntil(lambda: counted == [5, 0])
 
 
+def test_the_demo_that_is_opened_from_the_settings_shows_its_facts(open_app: App, qtbot: QtBot, tmp_path: Path) -> None:
+    with open_scripted(tmp_path / "demo", read_only=False) as memory:
+        memory.remember("ops", "A fact of the demo")
+    open_app.show_page("settings")
+    open_app.flow.reopen()  # the same store, as another model asks for
+    qtbot.waitUntil(lambda: open_app.host.is_open)
+    assert open_app.window.page_id == "settings"
+    open_app.flow.open_demo(tmp_path / "demo")
+    qtbot.waitUntil(lambda: open_app.host.is_open)
+    assert open_app.window.page_id == "memory"
+
+
 def test_the_shortcuts_are_listed_from_the_action_table(open_app: App) -> None:
     open_app.actions.run("shortcuts.show")
     dialog = _dialog(open_app, ShortcutsDialog)
@@ -395,18 +407,6 @@ def _keep_clear(window: MainWindow, entries: list[RailButton], *, is_mirrored: b
     return True
 
 
-def test_toasts_of_a_closed_store_are_taken_away(open_app: App) -> None:
-    open_app.notices.show("Pinned", action=("Undo", lambda: None))
-    assert open_app.window.toasts.texts() == ("Pinned",)
-    open_app.actions.run("store.close")
-    assert open_app.window.toasts.texts() == ()
-
-
-def test_a_page_shows_at_once_while_the_store_opens(app: App, qtbot: QtBot, tmp_path: Path) -> None:
-    app.start(tmp_path / "store")
-    assert not app.host.is_open
-    assert app.window.page_id == "memory"
-    qtbot.waitUntil(lambda: app.host.is_open)
 def test_in_a_small_window_toasts_stand_over_the_rail_and_never_over_a_page(open_app: App, qtbot: QtBot) -> None:
     window = open_app.window
     page = window.pages["memory"]
@@ -422,4 +422,16 @@ def test_in_a_small_window_toasts_stand_over_the_rail_and_never_over_a_page(open
     window.toasts.clear()
 
 
+def test_toasts_of_a_closed_store_are_taken_away(open_app: App) -> None:
+    open_app.notices.show("Pinned", action=("Undo", lambda: None))
+    assert open_app.window.toasts.texts() == ("Pinned",)
+    open_app.actions.run("store.close")
+    assert open_app.window.toasts.texts() == ()
+
+
+def test_a_page_shows_at_once_while_the_store_opens(app: App, qtbot: QtBot, tmp_path: Path) -> None:
+    app.start(tmp_path / "store")
+    assert not app.host.is_open
+    assert app.window.page_id == "memory"
+    qtbot.waitUntil(lambda: app.host.is_open)
     assert app.window.page_id == "memory"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.action_table import ActionTable
@@ -15,6 +16,7 @@ from gm_desktop.actions import ActionSpec
 from gm_desktop.app import App
 from gm_desktop.theme import Theme
 from gm_desktop.views.activity import ActivityPage
+from gm_desktop.views.shortcuts_dialog import ShortcutsDialog
 from gm_engine import FactQuery
 from tests.widget.conftest import open_scripted
 
@@ -107,3 +109,31 @@ def test_both_enter_keys_do_what_is_announced_as_enter(theme: Theme, qtbot: QtBo
     assert ran == ["dim"]
     assert table.keys("lamp.dim") == "Ctrl+Enter"
     assert table.action("lamp.dim").toolTip() == "Dim (Ctrl+Enter)"
+
+
+def test_the_sheet_of_shortcuts_has_a_heading_for_each_menu_and_page_and_scrolls_by_keys(
+    curated_app: App, qtbot: QtBot
+) -> None:
+    curated_app.actions.run("shortcuts.show")
+    sheet = curated_app.window.findChild(ShortcutsDialog)
+    assert sheet is not None
+    labels = sheet.area.findChildren(QLabel)
+    headings = [label.text() for label in labels if label.property("kind") == "section"]
+    assert headings[:7] == ["File", "Edit", "Go", "View", "Help", "Store", "Memory"]
+    assert len(set(headings)) == len(headings)
+    texts = [label.text() for label in labels]
+    assert texts[texts.index("Edit") :][:3] == ["Edit", "Undo", "Ctrl+Z"]
+    assert "Publish" in texts[texts.index("Vault", texts.index("Help")) : texts.index("Activity", texts.index("Help"))]
+    bar = sheet.area.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    assert sheet.focusWidget() is sheet.area
+    steps: tuple[tuple[Qt.Key, Callable[[], bool]], ...] = (
+        (Qt.Key.Key_Down, lambda: 0 < bar.value() < bar.maximum()),
+        (Qt.Key.Key_End, lambda: bar.value() == bar.maximum()),
+        (Qt.Key.Key_PageUp, lambda: 0 < bar.value() < bar.maximum()),
+        (Qt.Key.Key_Home, lambda: bar.value() == 0),
+    )
+    for key, is_there in steps:
+        QTest.keyClick(sheet.area, key)
+        assert is_there(), key
+    sheet.accept()
