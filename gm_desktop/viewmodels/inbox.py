@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.i18n import tr, tr_count
-from gm_desktop.models.agent_list import AgentLine, AgentList
-from gm_desktop.models.fact_row import agent_title
-from gm_desktop.models.proposal_cards import Card, CardLine, CardList
+from gm_desktop.models.agent_list import AgentList
+from gm_desktop.models.proposal_cards import Card, CardList
 from gm_desktop.notices import Notices, sentence_for
 from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
-from gm_desktop.viewmodels.card_words import Draft, accepted_sentence, card_line, draft_of, read_card
+from gm_desktop.viewmodels.card_words import Draft, accepted_sentence, draft_of, read_card
+from gm_desktop.viewmodels.inbox_listing import InboxSubject, Listed, Pile, count_open, list_cards
 from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading, PageState
-from gm_engine import Changes, Proposal, ProposalSource
+from gm_engine import Changes, Proposal
 from gm_engine.clock import Clock
 from gm_engine.errors import GrayMatterError
 
@@ -32,8 +30,6 @@ T = TypeVar("T")
 FOLLOW_MS = 150
 UNTOUCHED_MS = 30_000  # what was written has nothing to do with a card: looked at in passing, a long list is not cheap
 DRAFT_MS = 120
-MOST_CARDS = 2_000
-Pile = Literal["open", "later"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,41 +47,11 @@ class CardUnread:
 CardState = NoCard | CardUnread | Card
 
 
-@dataclass(frozen=True, slots=True)
-class InboxSubject:
-    """What an inbox is about.
-
-    `sources` are those of its cards (None: all). Cards are filtered by `group_of` (an agent, a client); `groups` names
-    those that are listed even without a card. `in_bulk` says which cards one step may accept together, `bulk_title`
-    what that step is called for a count, `bulk_said` what it says afterwards.
-    """
-
-    sources: tuple[ProposalSource, ...] | None
-    empty_title: str
-    empty_hint: str
-    all_groups: str
-    bulk_title: Callable[[int], str]
-    bulk_said: Callable[[int], str]
-    in_bulk: Callable[[Proposal], bool]
-    group_of: Callable[[Proposal], str | None] = attrgetter("agent_id")
-    group_title: Callable[[str], str] = agent_title
-    group_icon: str = "bot"
-    groups: Callable[[Memory], Iterable[str]] = lambda _memory: ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    groups: list[AgentLine]
-    lines: list[CardLine]
-    open: int
-    later: int
-    bulk: tuple[str, ...]
-    named: frozenset[str]
-    groups_of: Mapping[str, str | None]
-
-
 class InboxViewModel(QObject):
-    """Lists the cards of one group or of all, opens one at a time, and carries decisions to the engine."""
+    """Lists the cards of one group or of all, opens one at a time, and carries decisions to the engine.
+
+    Cards are read while somebody looks at them; while nobody does, the open ones are only counted.
+    """
 
     state_changed = Signal()
     group_changed = Signal()
@@ -122,14 +88,16 @@ class InboxViewModel(QObject):
         self.is_deciding = False
         self._left: str | None = None  # decided, and still shown until the list is read again
         self._listing, self._opening, self._drafting = Latest(), Latest(), Latest()
+        self._counting = Latest()
+        self._is_looked_at = self._is_stale = False
         self._named: frozenset[str] = frozenset()  # the facts that cards are about
         self._heard_of: frozenset[str] = frozenset()  # agents whose facts changed
         self._reload_soon = QTimer(self, singleShot=True)
-        self._reload_soon.timeout.connect(self.reload)
+        self._reload_soon.timeout.connect(self._follow)
         self._draft_soon = QTimer(self, singleShot=True, interval=DRAFT_MS)
         self._draft_soon.timeout.connect(self._compare_draft)
         host.changed.connect(self._on_changed)
-        host.store_opened.connect(self.reload)
+        host.store_opened.connect(self._follow)
         host.store_closed.connect(self._on_closed)
 
     @property
@@ -165,7 +133,7 @@ class InboxViewModel(QObject):
         if group != self.group:
             self.group = group
             self.group_changed.emit()
-            self.reload()
+            self._follow()
 
     def set_pile(self, pile: Pile) -> None:
         """Shows what waits, or what was put off."""
@@ -173,14 +141,35 @@ class InboxViewModel(QObject):
             self.pile = pile
             self.reload()
 
+    def look(self, is_looked_at: bool) -> None:
+        """Somebody looks at the cards, or no longer does."""
+        self._is_looked_at = is_looked_at
+        if is_looked_at and self._is_stale:
+            self.reload()
+
     def reload(self) -> None:
         """Reads the list again."""
         self._reload_soon.stop()
+        self._counting.cancel()
+        self._is_stale = False
         self._listing.take(
-            self._host.read(partial(_list, self.subject, self.group, self.pile), self._on_listed, self._on_failed)
+            self._host.read(partial(list_cards, self.subject, self.group, self.pile), self._on_listed, self._on_failed)
         )
 
-    def _on_listed(self, answer: _Listed) -> None:
+    def _follow(self) -> None:
+        """Reads the list again for somebody who looks; for nobody, what is open is counted."""
+        if self._is_looked_at:
+            self.reload()
+            return
+        self._is_stale = True
+        if self._host.is_open:
+            self._counting.take(self._host.read(partial(count_open, self.subject), self._on_counted))
+
+    def _on_counted(self, count: int) -> None:
+        self.open_count = count
+        self.state_changed.emit()
+
+    def _on_listed(self, answer: Listed) -> None:
         was_left, self._left = self._left, None
         before = self.cards.row_of(self.selected_id)
         self.groups.set_lines(answer.groups)
@@ -338,7 +327,7 @@ class InboxViewModel(QObject):
         def failed(error: GrayMatterError) -> None:
             self.is_deciding = False
             self._notices.show_failure(error)
-            self.reload()
+            self._follow()
 
         self._host.write(job, done, failed)
 
@@ -346,7 +335,7 @@ class InboxViewModel(QObject):
         self.is_deciding = False
         self._left = self.selected_id
         self._end_draft()
-        self.reload()
+        self._follow()
 
     def accept_bulk(self) -> None:
         """Accepts every card in sight that needs no look of its own, as one step; what has changed is left."""
@@ -373,7 +362,7 @@ class InboxViewModel(QObject):
         def failed(error: GrayMatterError) -> None:
             self.is_deciding = False
             self._notices.show_failure(error)
-            self.reload()
+            self._follow()
 
         self._host.run_task(
             self.subject.bulk_title(len(ids)),
@@ -390,7 +379,10 @@ class InboxViewModel(QObject):
     # --- the store -------------------------------------------------------------------------------------------------
 
     def _on_changed(self, changes: Changes) -> None:
-        if changes.kinds & {"proposal", "fact"}:
+        if not changes.kinds & {"proposal", "fact"}:
+            return
+        self._is_stale = self._is_stale or not self._is_looked_at
+        if self._is_looked_at or "proposal" in changes.kinds:
             wait_ms = FOLLOW_MS if self._concerns_cards(changes) else UNTOUCHED_MS
             if not self._reload_soon.isActive() or self._reload_soon.remainingTime() > wait_ms:
                 self._reload_soon.start(wait_ms)
@@ -402,7 +394,7 @@ class InboxViewModel(QObject):
         return "proposal" in changes.kinds or is_newcomer or not self._named.isdisjoint(changes.fact_ids)
 
     def _on_closed(self) -> None:
-        for answer in (self._listing, self._opening, self._drafting):
+        for answer in (self._listing, self._counting, self._opening, self._drafting):
             answer.cancel()
         self._reload_soon.stop()
         self._end_draft()
@@ -410,30 +402,9 @@ class InboxViewModel(QObject):
         self.cards.set_lines([])
         self.group, self.selected_id, self._left, self.is_deciding = None, None, None, False
         self.open_count, self.later_count, self.bulk, self._groups_of = 0, 0, (), {}
+        self._is_stale = False
         self._show(NoCard())
         self._set_state(Loading())
-
-
-def _list(subject: InboxSubject, group: str | None, pile: Pile, memory: Memory) -> _Listed:
-    waiting = [each for source in subject.sources or (None,) for each in memory.inbox.list("waiting", source=source)]
-    in_pile = [proposal for proposal in waiting if proposal.state == pile]
-    counts = Counter(name for each in in_pile if (name := subject.group_of(each)) is not None)
-    names = sorted({*subject.groups(memory), *counts}, key=lambda each: (each.casefold(), each))
-    groups = [AgentLine(None, subject.all_groups, len(in_pile), 0, "layers")]
-    groups += [AgentLine(each, subject.group_title(each), counts[each], 0, subject.group_icon) for each in names]
-    mine = [proposal for proposal in waiting if group is None or subject.group_of(proposal) == group]
-    shown = [proposal for proposal in mine if proposal.state == pile][:MOST_CARDS]
-    firsts = memory.facts([proposal.facts[0] for proposal in shown if proposal.facts])
-    facts = {fact.id: fact for fact in firsts}
-    return _Listed(
-        groups=groups,
-        lines=[card_line(proposal, facts) for proposal in shown],
-        open=sum(proposal.state == "open" for proposal in waiting),
-        later=sum(proposal.state == "later" for proposal in mine),
-        bulk=tuple(each.id for each in mine if each.state == "open" and not each.stale and subject.in_bulk(each)),
-        groups_of={proposal.id: subject.group_of(proposal) for proposal in shown},
-        named=frozenset(fact_id for each in waiting for fact_id in (*each.base, *each.facts)),
-    )
 
 
 def _read_card(card_id: str, now_ns: int, memory: Memory) -> Card:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gm_desktop.i18n import tr, tr_count
 from gm_desktop.plain_text import row_text
-from gm_desktop.viewmodels.inbox import InboxSubject
+from gm_desktop.viewmodels.inbox_listing import InboxSubject
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -132,6 +132,10 @@ class ConsolidatePage(Page):
         """Runs a cycle, so that there are cards."""
         self._run(dry_run=False)
 
+    def be_looked_at(self, is_looked_at: bool) -> None:
+        """Cards are read while the page shows."""
+        self._viewmodel.look(is_looked_at)
+
     def is_settled(self) -> bool:
         """Whether every answer has come."""
         return self.inbox.is_settled() and not self._cycles.is_waiting

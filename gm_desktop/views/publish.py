@@ -95,6 +95,10 @@ class PublishPage(Page):
         else:
             (self._publish if self._publish.isEnabled() else self._vault).setFocus()
 
+    def be_looked_at(self, is_looked_at: bool) -> None:
+        """Cards are read while the page shows."""
+        self.inbox.viewmodel.look(is_looked_at)
+
     def is_settled(self) -> bool:
         """Whether no run is on its way."""
         return not self._viewmodel.is_publishing and self._are_parts_settled()

@@ -86,6 +86,10 @@ class ReviewPage(Page):
         """Takes the program back."""
         self._viewmodel.set_group(state.get("client") or None)
 
+    def be_looked_at(self, is_looked_at: bool) -> None:
+        """Cards are read while the page shows."""
+        self._viewmodel.look(is_looked_at)
+
     def is_settled(self) -> bool:
         """Whether every answer has come."""
         return self.inbox.is_settled()

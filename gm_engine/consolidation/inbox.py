@@ -73,13 +73,17 @@ class Inbox:
 
         `client` names the program whose writes under review are asked for (`source` is `review` for these).
         """
-        if state != "waiting" and state not in PROPOSAL_STATES:
-            raise InvalidInput(f"There is no state {state!r}.", field="state")
-        states = rows.WAITING if state == "waiting" else (state,)
+        states = _states(state)
         with self._ledger.read() as connection:
             return rows.list_proposals(
                 connection, states=states, source=source, kind=kind, agent_id=agent_id, client=client, limit=limit
             )
+
+    def count(self, state: ProposalState | Literal["waiting"] = "open", *, source: ProposalSource | None = None) -> int:
+        """How many `list` would give, stale ones among them; none of them is read."""
+        states = _states(state)
+        with self._ledger.read() as connection:
+            return rows.count_proposals(connection, states=states, source=source)
 
     def get(self, proposal_id: str) -> Proposal:
         """One proposal as it is now; `NotFound` when there is none."""
@@ -212,6 +216,14 @@ class Inbox:
             rows.set_state(tx, proposals, state)
         with self._ledger.read() as connection:
             return rows.required(connection, wanted)
+
+
+def _states(state: ProposalState | Literal["waiting"]) -> tuple[ProposalState, ...]:
+    if state == "waiting":
+        return rows.WAITING
+    if state not in PROPOSAL_STATES:
+        raise InvalidInput(f"There is no state {state!r}.", field="state")
+    return (state,)
 
 
 def _by_writer(

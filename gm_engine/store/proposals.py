@@ -142,6 +142,18 @@ def list_proposals(
     return tuple(_read(connection, rows))
 
 
+def count_proposals(
+    connection: Connection, *, states: Collection[ProposalState], source: ProposalSource | None = None
+) -> int:
+    """How many `list_proposals` would give, told by the index of states and sources."""
+    found = connection.exec_driver_sql(
+        "SELECT count(*) FROM proposals"
+        " WHERE state IN (SELECT value FROM json_each(?)) AND source = coalesce(?, source)",
+        (json.dumps([*states]), source),
+    )
+    return int(found.scalar_one())
+
+
 def waiting_with_key(connection: Connection, source: ProposalSource, same_key: str) -> Proposal | None:
     """The proposal that says the same thing and still waits; None where there is none."""
     rows = connection.exec_driver_sql(

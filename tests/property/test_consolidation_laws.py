@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -30,6 +32,7 @@ from gm_engine.consolidation.neighbours import distinct
 from gm_engine.consolidation.steps import run
 from gm_engine.consolidation.wording import tokens
 from gm_engine.progress import no_progress
+from gm_engine.proposals import PROPOSAL_STATES, ProposalSource, ProposalState
 from gm_engine.records import Fact
 from gm_engine.store.facts import BOOKKEEPING, fact_image
 from tests.fakes.clock import FrozenClock
@@ -60,6 +63,8 @@ STEP = st.tuples(
     st.integers(0, 30),
     st.integers(0, 30),
 )
+STATES: tuple[ProposalState | Literal["waiting"], ...] = ("waiting", *PROPOSAL_STATES)
+SOURCES: tuple[ProposalSource | None, ...] = (None, "consolidation", "review")
 
 
 @given(st.lists(st.lists(st.integers(0, 1 << 40), max_size=30), max_size=5), st.integers(1, 9))
@@ -191,6 +196,21 @@ def test_replaying_the_journal_gives_facts_and_cards(template: Path, steps: list
         for card_id, (version, image) in replay(entries, kind="proposal").items():
             card = memory.inbox.get(card_id)
             assert (card.seq, card.state) == (version, image["state"])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=st.lists(STEP, max_size=20))
+def test_cards_are_counted_as_they_are_listed_after_every_step(
+    template: Path, steps: list[tuple[str, int, int]]
+) -> None:
+    with opened(template) as memory:
+        for text in TEXTS * 2:
+            memory.remember("ops", text)
+        memory.consolidate("ops")
+        for verb, a, b in steps:
+            do(memory, verb, a, b)
+            for state, source in itertools.product(STATES, SOURCES):
+                assert memory.inbox.count(state, source=source) == len(memory.inbox.list(state, source=source))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -56,6 +56,7 @@ REFUSED: dict[str, tuple[Callable[[Memory], object], type[Exception], str]] = {
         "auto or exact",
     ),
     "an inbox in no state": (lambda m: m.inbox.list(state="lost"), InvalidInput, "no state 'lost'"),  # type: ignore[arg-type]
+    "a count of cards in no state": (lambda m: m.inbox.count("lost"), InvalidInput, "no state 'lost'"),  # type: ignore[arg-type]
 }
 
 

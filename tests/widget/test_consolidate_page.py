@@ -23,7 +23,8 @@ from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels import inbox
 from gm_desktop.viewmodels.card_words import card_of, cycle_sentence, draft_of
 from gm_desktop.viewmodels.cycles import CyclesViewModel
-from gm_desktop.viewmodels.inbox import CardUnread, InboxSubject, InboxViewModel, NoCard
+from gm_desktop.viewmodels.inbox import CardUnread, InboxViewModel, NoCard
+from gm_desktop.viewmodels.inbox_listing import InboxSubject, Listed, Pile, list_cards
 from gm_desktop.viewmodels.inbox_subjects import consolidation
 from gm_desktop.viewmodels.states import Empty, Full, Loading
 from gm_desktop.views.consolidate import ConsolidatePage
@@ -270,13 +271,12 @@ def test_the_cards_are_read_again_at_once_only_for_facts_that_they_are_about(
     full: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listed: list[int] = []
-    read_cards = inbox._list
 
-    def counted(subject: InboxSubject, group: str | None, pile: inbox.Pile, memory: Memory) -> inbox._Listed:
+    def counted(subject: InboxSubject, group: str | None, pile: Pile, memory: Memory) -> Listed:
         listed.append(memory.last_seq())
-        return read_cards(subject, group, pile, memory)
+        return list_cards(subject, group, pile, memory)
 
-    monkeypatch.setattr(inbox, "_list", counted)
+    monkeypatch.setattr(inbox, "list_cards", counted)
     monkeypatch.setattr(inbox, "FOLLOW_MS", 0)
     with full.qtbot.waitSignal(full.host.changed):
         full.host.write(lambda memory: memory.remember("ops", "The lamp is green."), lambda _: None)
@@ -343,8 +343,6 @@ def test_the_cards_of_one_agent(full: Desk) -> None:
 
 def test_past_cycles_are_listed_and_taken_back(full: Desk) -> None:
     full.page.tabs.setCurrentIndex(1)
-    full.cycles.reload()
-    full.settle()
     (line,) = full.cycles.history
     assert "ops" in line.text
     full.page.history.timeline.chosen.emit(str(line.seq))
@@ -354,8 +352,6 @@ def test_past_cycles_are_listed_and_taken_back(full: Desk) -> None:
     full.settle()
     assert full.kinds() == []
     assert full.states() == {"withdrawn": 3}
-    full.cycles.reload()
-    full.settle()
     (line,) = full.cycles.history
     assert line.note.endswith("taken back")
     assert not full.page.history.undo.isEnabled()

@@ -13,6 +13,8 @@ from pytestqt.qtbot import QtBot
 
 from gm_desktop.app import App
 from gm_desktop.models.proposal_cards import Card
+from gm_desktop.viewmodels import inbox
+from gm_desktop.viewmodels.inbox_listing import InboxSubject, Listed, Pile, list_cards
 from gm_desktop.viewmodels.states import Empty, Full
 from gm_desktop.views.activity import ActivityPage
 from gm_desktop.views.review import ReviewPage
@@ -205,6 +207,28 @@ def test_the_rail_counts_nothing_once_the_store_is_closed(desk: Desk) -> None:
     desk.app.flow.close()
     desk.qtbot.waitUntil(lambda: not desk.app.host.is_open)
     assert button.accessibleName() == "Review"
+
+
+def test_the_rail_says_what_waits_while_nobody_looks_and_no_card_is_read(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[tuple[str, ...] | None] = []
+
+    def noted(subject: InboxSubject, group: str | None, pile: Pile, memory: Memory) -> Listed:
+        read.append(subject.sources)
+        return list_cards(subject, group, pile, memory)
+
+    desk.app.show_page("memory")
+    monkeypatch.setattr(inbox, "list_cards", noted)
+    (button,) = [each for each in desk.app.window.rail.findChildren(RailButton) if each.text() == "Review"]
+    desk.do(lambda memory: _hold(memory, "One", "Two", "Three"))
+    desk.qtbot.waitUntil(lambda: button.accessibleName() == "Review, 3 wait")
+    desk.do(lambda memory: memory.inbox.later(memory.inbox.list()[0].id))
+    desk.qtbot.waitUntil(lambda: button.accessibleName() == "Review, 2 wait")
+    assert read == []
+    desk.wait_for(2)
+    assert {*read} == {("review",)}
+    assert len(desk.app.glance.review.cards.lines) == 2
 
 
 def test_a_key_before_the_next_card_is_read_decides_nothing(desk: Desk) -> None:
