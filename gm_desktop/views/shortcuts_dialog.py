@@ -53,6 +53,7 @@ def _sheet(lines: Sequence[KeyLine]) -> QWidget:
     grid.setContentsMargins(0, 0, 12, 0)
     grid.setVerticalSpacing(10)
     grid.setColumnStretch(0, 1)
+    right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
     at = 0
     for group in dict.fromkeys(each.group for each in lines):
         heading = text_label(group, "section")
@@ -61,8 +62,8 @@ def _sheet(lines: Sequence[KeyLine]) -> QWidget:
         at += 1
         for line in lines:
             if line.group == group:
-                grid.addWidget(text_label(line.title), at, 0)
-                grid.addWidget(text_label(line.keys, "pill"), at, 1, Qt.AlignmentFlag.AlignRight)
+                grid.addWidget(text_label(line.title, wrap=True), at, 0)
+                grid.addWidget(text_label(line.keys, "pill"), at, 1, right)
                 at += 1
     grid.setRowStretch(at, 1)
     return sheet

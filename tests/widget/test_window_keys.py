@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.action_table import ActionTable
-from gm_desktop.actions import ActionSpec
+from gm_desktop.actions import ActionSpec, KeyLine
 from gm_desktop.app import App
 from gm_desktop.theme import Theme
 from gm_desktop.views.activity import ActivityPage
@@ -137,3 +137,16 @@ def test_the_sheet_of_shortcuts_has_a_heading_for_each_menu_and_page_and_scrolls
         QTest.keyClick(sheet.area, key)
         assert is_there(), key
     sheet.accept()
+
+
+def test_a_long_title_in_the_sheet_of_shortcuts_leaves_the_keys_their_room(theme: Theme, qtbot: QtBot) -> None:
+    sheet = ShortcutsDialog(
+        [KeyLine("File", "Den Speicher zeigen, wie er vor langer Zeit einmal war " * 2, "Ctrl+Shift+N")]
+    )
+    qtbot.addWidget(sheet)
+    theme.dress(sheet)
+    with qtbot.waitExposed(sheet):
+        sheet.show()
+    keys, room = sheet.area.findChildren(QLabel)[-1], sheet.area.viewport()
+    assert keys.text() == "Ctrl+Shift+N"
+    assert room.rect().contains(QRect(keys.mapTo(room, QPoint()), keys.size()))
