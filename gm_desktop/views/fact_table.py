@@ -28,7 +28,7 @@ from gm_desktop.widgets.fact_delegate import ROW_HEIGHT, FactDelegate, agent_wid
 from gm_desktop.widgets.fact_drag import drag_facts
 
 TEXT, PINNED, AGENT, CONFIDENCE, WEIGHT, AGE, USES, ORIGIN, STATUS = range(9)
-_WIDTHS = {PINNED: 34, AGENT: 112, CONFIDENCE: 116, WEIGHT: 98, AGE: 66, USES: 60, ORIGIN: 112, STATUS: 94}
+_WIDTHS = {PINNED: 34, AGENT: 112, CONFIDENCE: 116, WEIGHT: 98, AGE: 63, USES: 60, ORIGIN: 112, STATUS: 94}
 _GIVES_WAY = (ORIGIN, WEIGHT, USES, AGENT, STATUS, AGE, CONFIDENCE)
 _TEXT_NEEDS = 270
 MOST_SPANS = 500  # Qt needs quadratic time for a selection in pieces
