@@ -3,8 +3,8 @@
 Publishing a hundred thousand facts computes for half a minute and fills a gigabyte. In a thread of a window that holds
 up whoever paints, and the memory stays with the window. A child process has an interpreter of its own, steps back for
 others and gives everything back when it ends. What both say to each other are pickles: the request on the child's
-standard input, whose end asks the child to stop, and its answers, each after its length, in a file of a folder that
-only this user may enter.
+standard input, whose end asks the child to stop, and its answers, each after its length, in a file that has no name
+once both have opened it, in a folder that only this user may enter.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import logging
 import pickle
 import struct
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -92,7 +93,14 @@ class Failed:
     error: GrayMatterError
 
 
-Message = Progressed | Piece | Done | Failed
+@dataclass(frozen=True, slots=True)
+class Crashed:
+    """The traceback of a bug in the work."""
+
+    traceback: str
+
+
+Message = Progressed | Piece | Done | Failed | Crashed
 
 
 def run_job(job: Job[T], memory: Memory, *, progress: Progress, cancel: CancelToken) -> T:
@@ -126,14 +134,16 @@ def run_apart(job: Job[T], data_dir: Path, *, progress: Progress, cancel: Cancel
             if error.errno in FULL:
                 raise _no_room(str(said.parent.parent)) from error
             raise ChildEnded(f"The process for the work could not be started: {error}") from error
-        try:
-            _ask(process, Request(data_dir.absolute(), job))
-            value: T = _answer(process, said, errors, progress=progress, cancel=cancel)
-        finally:
-            _end(process)
-        if rest := _tail(errors):
-            _log.warning("the process for %s said: %s", type(job).__name__, rest)
-        return value
+        with said.open("rb") as heard, errors.open("rb") as complaints:
+            _hide(said, errors)
+            try:
+                _ask(process, Request(data_dir.absolute(), job))
+                value: T = _answer(process, heard, complaints, progress=progress, cancel=cancel)
+            finally:
+                _end(process)
+            if rest := _tail(complaints):
+                _log.warning("the process for %s said: %s", type(job).__name__, rest)
+            return value
 
 
 def _private_folder() -> tempfile.TemporaryDirectory[str]:
@@ -169,33 +179,41 @@ def _ask(process: subprocess.Popen[bytes], request: Request) -> None:
             process.stdin.flush()
 
 
+def _hide(*files: Path) -> None:
+    """Takes the names of open files away, where a system allows that: whoever is killed leaves no text behind."""
+    if sys.platform != "win32":
+        for file in files:
+            file.unlink()
+
+
 def _answer(
-    process: subprocess.Popen[bytes], said: Path, errors: Path, *, progress: Progress, cancel: CancelToken
+    process: subprocess.Popen[bytes], heard: BinaryIO, complaints: BinaryIO, *, progress: Progress, cancel: CancelToken
 ) -> Any:
     """What the child answers, however long that takes."""
     pieces: dict[str, list[object]] = {}
     stop_s: float | None = None
-    with said.open("rb") as heard:
-        while True:
-            has_ended = _has_ended(process, _LOOK_S)
-            for message in read_messages(heard):
-                match message:
-                    case Progressed():
-                        progress(message.done, message.total, message.what)
-                    case Piece():
-                        pieces.setdefault(message.field, []).extend(message.items)
-                    case Failed():
-                        raise message.error
-                    case Done():
-                        whole: dict[str, Any] = {name: tuple(items) for name, items in pieces.items()}
-                        return replace(message.value, **whole) if whole else message.value
-            if has_ended:
-                raise _why(process, errors, cancel=cancel)
-            if cancel.is_cancelled and stop_s is None:
-                _hang_up(process)
-                stop_s = monotonic() + _PATIENCE_S
-            if stop_s is not None and monotonic() > stop_s:
-                process.kill()
+    while True:
+        has_ended = _has_ended(process, _LOOK_S)
+        for message in read_messages(heard):
+            match message:
+                case Progressed():
+                    progress(message.done, message.total, message.what)
+                case Piece():
+                    pieces.setdefault(message.field, []).extend(message.items)
+                case Failed():
+                    raise message.error
+                case Crashed():
+                    raise ChildCrashed(message.traceback)
+                case Done():
+                    whole: dict[str, Any] = {name: tuple(items) for name, items in pieces.items()}
+                    return replace(message.value, **whole) if whole else message.value
+        if has_ended:
+            raise _why(process, complaints, cancel=cancel)
+        if cancel.is_cancelled and stop_s is None:
+            _hang_up(process)
+            stop_s = monotonic() + _PATIENCE_S
+        if stop_s is not None and monotonic() > stop_s:
+            process.kill()
 
 
 def _has_ended(process: subprocess.Popen[bytes], timeout_s: float) -> bool:
@@ -204,14 +222,14 @@ def _has_ended(process: subprocess.Popen[bytes], timeout_s: float) -> bool:
     return process.returncode is not None
 
 
-def _why(process: subprocess.Popen[bytes], errors: Path, *, cancel: CancelToken) -> Exception:
+def _why(process: subprocess.Popen[bytes], complaints: BinaryIO, *, cancel: CancelToken) -> Exception:
     """Why there is no answer of a process that has ended."""
-    tail = _tail(errors)
+    tail = _tail(complaints)
     if cancel.is_cancelled:
         return Cancelled("Cancelled; what was finished before is kept.")
     if process.returncode == NO_ROOM:
-        return _no_room(str(errors.parent.parent))
-    if "Traceback" in tail:
+        return _no_room(tempfile.gettempdir())
+    if process.returncode == 1:  # what an exception ends an interpreter with: not even the work was begun
         return ChildCrashed(tail)
     if tail:
         _log.error("the process for long work ended with %s: %s", process.returncode, tail)
@@ -236,9 +254,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _tail(errors: Path) -> str:
+def _tail(complaints: BinaryIO) -> str:
     """The end of what the child complained about."""
-    return errors.read_bytes()[-_TAIL_BYTES:].decode("utf-8", "replace").strip()
+    complaints.seek(0)
+    return complaints.read()[-_TAIL_BYTES:].decode("utf-8", "replace").strip()
 
 
 def write_message(sink: BinaryIO, message: Message) -> None:

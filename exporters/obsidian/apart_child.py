@@ -9,6 +9,7 @@ import gc
 import os
 import pickle
 import sys
+import traceback
 from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from threading import Thread
@@ -16,7 +17,7 @@ from time import monotonic
 from typing import Any, BinaryIO
 
 from exporters.files import FULL
-from exporters.obsidian.apart import NO_ROOM, PIECE, Done, Failed, Piece, Progressed, Request, write_message
+from exporters.obsidian.apart import NO_ROOM, PIECE, Crashed, Done, Failed, Piece, Progressed, Request, write_message
 from gm_engine import CancelToken, GrayMatterError, Memory
 from gm_engine.records import Origin
 
@@ -52,6 +53,8 @@ def serve(source: int, sink: BinaryIO) -> None:
             value = request.job.run(memory, _Teller(sink), token)
     except GrayMatterError as error:
         write_message(sink, Failed(error))
+    except Exception:
+        write_message(sink, Crashed(traceback.format_exc()))
     else:
         _answer(sink, value)
 

@@ -391,7 +391,8 @@ class InboxViewModel(QObject):
         """Whether a card came, went or became stale, or somebody is new."""
         is_newcomer = not changes.agent_ids <= self._heard_of
         self._heard_of |= changes.agent_ids
-        return "proposal" in changes.kinds or is_newcomer or not self._named.isdisjoint(changes.fact_ids)
+        named = self._named | ({fact.id for fact in self.card.goes} if isinstance(self.card, Card) else set())
+        return "proposal" in changes.kinds or is_newcomer or not named.isdisjoint(changes.fact_ids)
 
     def _on_closed(self) -> None:
         for answer in (self._listing, self._counting, self._opening, self._drafting):
@@ -402,6 +403,7 @@ class InboxViewModel(QObject):
         self.cards.set_lines([])
         self.group, self.selected_id, self._left, self.is_deciding = None, None, None, False
         self.open_count, self.later_count, self.bulk, self._groups_of = 0, 0, (), {}
+        self._named = self._heard_of = frozenset()
         self._is_stale = False
         self._show(NoCard())
         self._set_state(Loading())

@@ -47,9 +47,13 @@ class Refusing:
 
 @dataclass(frozen=True, slots=True)
 class Crashing:
-    """Has a bug."""
+    """Has a bug, which is told with a text of `length` characters."""
+
+    length: int = 0
 
     def run(self, memory: Memory, progress: Progress, cancel: CancelToken) -> int:
+        if self.length:
+            raise ValueError("x" * self.length)
         return len(memory.agents()) // 0
 
 

@@ -90,9 +90,30 @@ def test_a_store_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
         run_apart(Refusing(), tmp_path / "nowhere", progress=no_progress, cancel=CancelToken())
 
 
+@NOT_HERE
+def test_no_text_lies_in_a_folder_while_the_work_is_done(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    seen: set[tuple[Path, ...]] = set()
+
+    def progress(done: int, total: int | None, what: str) -> None:
+        seen.add(tuple(path for path in scratch.rglob("*") if path.is_file()))
+
+    run_apart(Counting(3), memory.data_dir, progress=progress, cancel=CancelToken())
+    assert seen == {()}
+
+
 def test_a_bug_comes_with_its_traceback(memory: Memory) -> None:
     with pytest.raises(ChildCrashed, match=r"(?s)in run.*ZeroDivisionError"):
         run_apart(Crashing(), memory.data_dir, progress=no_progress, cancel=CancelToken())
+
+
+def test_a_bug_with_a_long_message_is_a_bug_all_the_same(memory: Memory) -> None:
+    with pytest.raises(ChildCrashed, match=r"(?s)in run.*ValueError: x{10000}$"):
+        run_apart(Crashing(10_000), memory.data_dir, progress=no_progress, cancel=CancelToken())
 
 
 @NOT_HERE

@@ -305,6 +305,21 @@ def test_words_are_compared_only_with_a_fact_that_is_much_the_same(desk: Desk) -
     assert [review.card.result[start:end] for start, end in review.card.added] == ["six"]
 
 
+def test_a_nearest_fact_that_is_retired_meanwhile_leaves_the_open_card(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox, "UNTOUCHED_MS", 10_000_000)
+    desk.do(lambda memory: memory.remember("depot", "The gate opens at seven"))
+    desk.do(lambda memory: _hold(memory, "The gate opens at six"))
+    desk.wait_for(1)
+    review = desk.app.glance.review
+    desk.do(lambda memory: memory.remember("depot", "The lift is blue"))  # the agent is known from here on
+    desk.qtbot.waitUntil(lambda: isinstance(review.card, Card) and bool(review.card.goes) and desk.review.is_settled())
+    near = next(fact.id for fact in desk.ask(lambda memory: memory.list_facts(_all("depot"))) if "seven" in fact.text)
+    desk.do(lambda memory: memory.retire("depot", [near]))
+    desk.qtbot.waitUntil(lambda: isinstance(review.card, Card) and near not in {fact.id for fact in review.card.goes})
+
+
 def test_what_waits_is_opened_from_the_client_and_what_it_wrote_from_there_too(desk: Desk) -> None:
     desk.do(lambda memory: _connect(memory, "scout").remember("depot", "The gate opens at six"))
     desk.do(lambda memory: _hold(memory, "Two"))
