@@ -259,6 +259,7 @@ def use(debian: Debian, desk: Desk) -> None:
     desk.go("Vault")
     desk.write(f"{HOME}/vault")
     desk.press("Return")
+    desk.press("ctrl+Return")
     vault = debian.folder / HOME[1:] / "vault" / "Memory"
     desk.until((vault / ".graymatter" / "manifest.json").is_file, "the vault is published")
     notes = list(vault.rglob("*.md"))

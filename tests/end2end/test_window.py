@@ -31,7 +31,7 @@ def test_a_person_finds_out_why_corrects_takes_back_and_publishes(window: Window
     vault = tmp_path / "vault"
     window.go("Vault")
     window.write(str(vault))
-    window.press("Return")
+    window.press("Return", "ctrl+Return")
     window.until((vault / "Memory" / ".graymatter" / "manifest.json").is_file, "everything is published")
     assert (vault / "Memory" / "Memory.md").is_file()
 
