@@ -27,6 +27,7 @@ from gm_desktop.views.search import SearchPage
 from gm_desktop.widgets.fact_drag import fact_data
 from gm_engine import Memory
 from tests.fakes.clock import FrozenClock
+from tests.widget.writing import write_beside
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
 
@@ -45,17 +46,7 @@ class Desk:
 
     def write(self, job: Callable[[Memory], object]) -> None:
         """Writes, and waits until everybody heard of all of it."""
-        heard: list[int] = []
-        wanted: list[int] = []
-
-        def work(memory: Memory) -> int:
-            job(memory)
-            return memory.last_seq()
-
-        note = self.host.changed.connect(lambda changes: heard.append(changes.seq))
-        self.host.write(work, wanted.append)
-        self.qtbot.waitUntil(lambda: bool(wanted) and max(heard, default=0) >= wanted[0])
-        self.host.changed.disconnect(note)
+        write_beside(self.host, self.qtbot, job)
 
     def read(self, job: Callable[[Memory], object]) -> object:
         answers: list[object] = []

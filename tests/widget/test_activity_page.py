@@ -28,9 +28,10 @@ from gm_desktop.viewmodels.states import Empty, Failed, Full
 from gm_desktop.views.activity import ActivityPage
 from gm_desktop.widgets.hit_delegate import text_layout
 from gm_desktop.widgets.line_view import line_height, line_room
-from gm_engine import Changes, Memory, Origin
+from gm_engine import Memory, Origin
 from gm_engine.errors import StoreDamaged
 from tests.fakes.clock import FrozenClock
+from tests.widget.writing import write_beside
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
 CLAUDE = Origin("mcp", client="claude", client_version="2.1")
@@ -47,17 +48,7 @@ class Desk:
 
     def write(self, job: Callable[[Memory], object]) -> None:
         """Writes beside the page, as another program would, and waits until the page knows all of it."""
-        written: list[int] = []
-        seen: list[Changes] = []
-
-        def all_of_it(memory: Memory) -> int:
-            job(memory)
-            return memory.last_seq()
-
-        self.host.changed.connect(seen.append)
-        self.host.write(all_of_it, written.append)
-        self.qtbot.waitUntil(lambda: bool(written and seen) and seen[-1].seq >= written[0])
-        self.host.changed.disconnect(seen.append)
+        write_beside(self.host, self.qtbot, job)
         self.settle()
 
     def settle(self) -> None:

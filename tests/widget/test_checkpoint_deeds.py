@@ -29,10 +29,11 @@ from gm_desktop.viewmodels.checkpoint_words import path_text
 from gm_desktop.viewmodels.checkpoints import CheckpointsViewModel
 from gm_desktop.viewmodels.states import Empty, Failed
 from gm_desktop.views.checkpoints import CHANGES, MESSAGES, METADATA, MOMENT, STATE, CheckpointsPage
-from gm_engine import Changes, Memory, Message
+from gm_engine import Memory, Message
 from gm_engine.errors import StoreDamaged
 from gm_engine.records import JsonChange, JsonValue
 from tests.fakes.clock import FrozenClock
+from tests.widget.writing import write_beside
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
 ASK = Callable[[EngineHost, Callable[[Memory], object]], object]
@@ -49,17 +50,7 @@ class Desk:
 
     def write(self, job: Callable[[Memory], object]) -> None:
         """Writes beside the page, as another program would, and waits until the page knows all of it."""
-        written: list[int] = []
-        seen: list[Changes] = []
-
-        def all_of_it(memory: Memory) -> int:
-            job(memory)
-            return memory.last_seq()
-
-        self.host.changed.connect(seen.append)
-        self.host.write(all_of_it, written.append)
-        self.qtbot.waitUntil(lambda: bool(written and seen) and seen[-1].seq >= written[0])
-        self.host.changed.disconnect(seen.append)
+        write_beside(self.host, self.qtbot, job)
         self.settle()
 
     def settle(self) -> None:

@@ -30,7 +30,6 @@ from gm_desktop.viewmodels.states import Empty, Full, Loading
 from gm_desktop.views.consolidate import ConsolidatePage
 from gm_desktop.widgets.card_delegate import card_note
 from gm_engine import (
-    Changes,
     CycleReport,
     Fact,
     FactQuery,
@@ -43,6 +42,7 @@ from gm_engine import (
 )
 from gm_engine.records import JsonValue
 from tests.fakes.clock import FrozenClock
+from tests.widget.writing import write_beside
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
 Ask = Callable[[EngineHost, Callable[[Memory], object]], object]
@@ -70,17 +70,7 @@ class Desk:
 
     def write(self, job: Callable[[Memory], object]) -> None:
         """Writes beside the page, as another program would."""
-        written: list[int] = []
-        seen: list[Changes] = []
-
-        def all_of_it(memory: Memory) -> int:
-            job(memory)
-            return memory.last_seq()
-
-        self.host.changed.connect(seen.append)
-        self.host.write(all_of_it, written.append)
-        self.qtbot.waitUntil(lambda: bool(written) and (not written[0] or bool(seen and seen[-1].seq >= written[0])))
-        self.host.changed.disconnect(seen.append)
+        write_beside(self.host, self.qtbot, job)
         self.model.reload()
         self.settle()
 

@@ -23,6 +23,7 @@ from gm_desktop.views.fact_table import TEXT, FactTable
 from gm_engine import Changes, FactQuery, Memory
 from gm_engine.records import FactListing
 from tests.fakes.clock import FrozenClock
+from tests.widget.writing import write_beside
 
 
 @dataclass
@@ -36,17 +37,7 @@ class Desk:
 
     def write(self, job: Callable[[Memory], object]) -> None:
         """Writes beside the table, as another program would, and waits until it shows."""
-        written: list[int] = []
-        seen: list[Changes] = []
-
-        def all_of_it(memory: Memory) -> int:
-            job(memory)
-            return memory.last_seq()
-
-        self.host.changed.connect(seen.append)
-        self.host.write(all_of_it, written.append)
-        self.qtbot.waitUntil(lambda: bool(written and seen) and seen[-1].seq >= written[0])
-        self.host.changed.disconnect(seen.append)
+        write_beside(self.host, self.qtbot, job)
         self.settle()
 
     def settle(self) -> None:

@@ -25,8 +25,9 @@ from gm_desktop.views.fact_table import AGE, AGENT, TEXT
 from gm_desktop.views.memory import MemoryPage
 from gm_desktop.views.revise_dialog import ReviseDialog
 from gm_desktop.widgets.fact_delegate import CELL_PADDING
-from gm_engine import Changes, Fact, FactQuery, Memory
+from gm_engine import Fact, FactQuery, Memory
 from tests.fakes.clock import FrozenClock
+from tests.widget.writing import write_beside
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
 ASK = Callable[[EngineHost, Callable[[Memory], object]], object]
@@ -45,17 +46,7 @@ class Desk:
 
     def write(self, job: Callable[[Memory], object]) -> None:
         """Writes beside the page, as another program would."""
-        written: list[int] = []
-        seen: list[Changes] = []
-
-        def all_of_it(memory: Memory) -> int:
-            job(memory)
-            return memory.last_seq()
-
-        self.host.changed.connect(seen.append)
-        self.host.write(all_of_it, written.append)
-        self.qtbot.waitUntil(lambda: bool(written and seen) and seen[-1].seq >= written[0])
-        self.host.changed.disconnect(seen.append)
+        write_beside(self.host, self.qtbot, job)
         self.settle()
 
     def settle(self) -> None:

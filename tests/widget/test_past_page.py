@@ -25,9 +25,10 @@ from gm_desktop.views.past import PastPage
 from gm_desktop.views.past_parts import AGENT, CONFIDENCE, SINCE, TEXT, WRITTEN, PastDialog
 from gm_desktop.widgets.fact_delegate import CELL_PADDING
 from gm_desktop.widgets.pills import pill_width
-from gm_engine import Changes, FactQuery, Memory
+from gm_engine import FactQuery, Memory
 from gm_engine.errors import StoreDamaged
 from tests.fakes.clock import FrozenClock
+from tests.widget.writing import write_beside
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "graymatter"
@@ -42,19 +43,9 @@ class Desk:
 
     def write(self, job: Callable[[Memory], object]) -> int:
         """Writes beside the page; the newest entry, once the page knows of it."""
-        written: list[int] = []
-        seen: list[Changes] = []
-
-        def all_of_it(memory: Memory) -> int:
-            job(memory)
-            return memory.last_seq()
-
-        self.host.changed.connect(seen.append)
-        self.host.write(all_of_it, written.append)
-        self.qtbot.waitUntil(lambda: bool(written and seen) and seen[-1].seq >= written[0])
-        self.host.changed.disconnect(seen.append)
+        newest = write_beside(self.host, self.qtbot, job)
         self.settle()
-        return written[0]
+        return newest
 
     def settle(self) -> None:
         self.qtbot.waitUntil(lambda: not self.model.is_waiting)

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPlainTextEdit,
+    QPushButton,
     QSpinBox,
     QToolButton,
     QVBoxLayout,
@@ -115,17 +116,25 @@ def _colours(image: QImage) -> set[str]:
     return {QColor(image.pixel(x, y)).name() for x in range(image.width()) for y in range(image.height())}
 
 
+def _two_buttons(kind: str, name: Mode, theme: Theme, qtbot: QtBot) -> tuple[QPushButton, QPushButton]:
+    """One of that kind, and a plain one, in a window of the theme."""
+    theme.set_mode(name)
+    window = QWidget()
+    qtbot.addWidget(window)
+    layout = QVBoxLayout(window)
+    buttons = push_button("Forget for ever", kind), push_button("Keep")
+    for button in buttons:
+        layout.addWidget(button)
+    theme.dress(window)
+    return buttons
+
+
 @pytest.mark.parametrize("name", THEMES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_button_that_cannot_be_pressed_looks_so_whatever_its_kind(
     kind: str, name: Mode, theme: Theme, qtbot: QtBot
 ) -> None:
-    theme.set_mode(name)
-    window = QWidget()
-    qtbot.addWidget(window)
-    button = push_button("Forget for ever", kind)
-    QVBoxLayout(window).addWidget(button)
-    theme.dress(window)
+    button, _ = _two_buttons(kind, name, theme, qtbot)
     button.setEnabled(False)
     button.ensurePolished()
     assert button.palette().color(QPalette.ColorRole.ButtonText) == theme.color("text_faint")
@@ -137,14 +146,8 @@ def test_a_button_that_cannot_be_pressed_looks_so_whatever_its_kind(
 def test_the_button_with_the_focus_has_a_ring_whatever_its_kind(
     kind: str, name: Mode, theme: Theme, qtbot: QtBot
 ) -> None:
-    theme.set_mode(name)
-    window = QWidget()
-    qtbot.addWidget(window)
-    button, other = push_button("Forget for ever", kind), push_button("Keep")
-    layout = QVBoxLayout(window)
-    layout.addWidget(button)
-    layout.addWidget(other)
-    theme.dress(window)
+    button, other = _two_buttons(kind, name, theme, qtbot)
+    window = button.window()
     window.show()
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
