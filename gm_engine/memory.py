@@ -192,6 +192,14 @@ class Memory(Curation, Keeping):
         return self._ledger.data_dir
 
     @property
+    def size_bytes(self) -> int:
+        """How large the ledger's file is, without what waits beside it; 0 where the file cannot be seen."""
+        try:
+            return self._ledger.path.stat().st_size
+        except OSError:
+            return 0
+
+    @property
     def read_only(self) -> bool:
         """Whether every write is refused with `ReadOnlyStore`."""
         return self._ledger.read_only

@@ -35,7 +35,6 @@ NO_ROOM = 73
 """Exit code of a child whose answers have no room on the disk."""
 PIECE = 1_000
 """Items of a long answer that are sent at once: reading more in one call would hold the interpreter."""
-_LEDGER = "ledger.sqlite"
 _LENGTH = struct.Struct(">I")
 _LOOK_S = 0.05
 _PATIENCE_S = 15.0  # for a child that was asked to stop: it writes down what it wrote, 8 s for 100,000 notes
@@ -105,17 +104,9 @@ Message = Progressed | Piece | Done | Failed | Crashed
 
 def run_job(job: Job[T], memory: Memory, *, progress: Progress, cancel: CancelToken) -> T:
     """Does `job` on an open store: a large one in a process of its own. Raises as the job does, and `ChildEnded`."""
-    if is_large(memory.data_dir):
+    if memory.size_bytes >= LARGE_BYTES:
         return run_apart(job, memory.data_dir, progress=progress, cancel=cancel)
     return job.run(memory, progress, cancel)
-
-
-def is_large(data_dir: Path) -> bool:
-    """Whether work on the whole store is worth a process."""
-    try:
-        return (data_dir / _LEDGER).stat().st_size >= LARGE_BYTES
-    except OSError:
-        return False
 
 
 def run_apart(job: Job[T], data_dir: Path, *, progress: Progress, cancel: CancelToken) -> T:

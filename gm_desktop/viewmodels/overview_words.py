@@ -86,7 +86,7 @@ def figures_of(found: Overview, counters: ConsolidationCounters, now_ns: int) ->
     """Everything that the page says."""
     vectors = found.vectors
     total = vectors.embedded + vectors.pending
-    share = vectors.embedded / total if total else 1.0
+    share = vectors.embedded / total if total else 0.0  # nothing to embed: no bar beside a 0
     embedded = tr("{done} of {total} texts", done=number(vectors.embedded), total=number(total))
     cycle, note = _cycle(counters)
     return Figures(

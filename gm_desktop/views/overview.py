@@ -227,8 +227,7 @@ class OverviewPage(Page):
         pending = tr("Texts without a vector yet: show them") if found.pending else tr("Every live text has a vector")
         tone = "accent" if found.pending else "success"
         hover = f"{found.embedded}. {pending}"
-        share = found.embedded_share if found.embedded_count else 0.0  # nothing to embed: no bar beside a 0
-        self.embedded.show_meters([Meter(tr("Embedded"), found.embedded_count, share, hover, tone)])
+        self.embedded.show_meters([Meter(tr("Embedded"), found.embedded_count, found.embedded_share, hover, tone)])
         self.cycle.setText(found.cycle)
         self.cycle_note.setText(found.cycle_note)
 

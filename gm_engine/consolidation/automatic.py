@@ -108,7 +108,7 @@ class AutomaticCycles:
         if turn == "covered":
             return None
         if turn != "begins":
-            self._queue_again(agent_id, turn)
+            self._pause(agent_id, turn, stays_queued=True)
             return None
         steps = self._begin(agent_id)
         if steps is None:
@@ -117,10 +117,11 @@ class AutomaticCycles:
             self._turns.begin(agent_id)
         return steps
 
-    def _queue_again(self, agent_id: str, pause_s: float) -> None:
+    def _pause(self, agent_id: str, pause_s: float, *, stays_queued: bool) -> None:
         with self._lock:
             self._not_before[agent_id] = monotonic() + pause_s
-            self._waiting[agent_id] = None
+            if stays_queued:
+                self._waiting[agent_id] = None
 
     def _advance(self, deadline: float) -> bool:
         """Runs the present cycle; True when it ended before the deadline."""
@@ -157,9 +158,7 @@ class AutomaticCycles:
             return None  # the store is being closed
         except GrayMatterError as error:
             self._turns.give_back()
-            self._not_before[agent_id] = monotonic() + FAILED_PAUSE_S
-            if isinstance(error, StoreBusy):
-                self._queue_again(agent_id, FAILED_PAUSE_S)
+            self._pause(agent_id, FAILED_PAUSE_S, stays_queued=isinstance(error, StoreBusy))
             _log.warning("consolidation of a namespace ended: %s", error.message)
             tell(self._on_error, error)
             return None

@@ -229,12 +229,18 @@ def test_a_process_ends_when_whoever_asked_is_gone(memory: Memory, tmp_path: Pat
     assert (tmp_path / "ended").exists()
 
 
-def test_only_a_large_store_is_worked_on_apart(memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert not apart.is_large(tmp_path / "nowhere")
+def test_only_a_large_store_is_worked_on_apart(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     counting = Counting(1)
     assert run_job(counting, memory, progress=no_progress, cancel=CancelToken()).pid == os.getpid()
-    monkeypatch.setattr(apart, "LARGE_BYTES", 0)
+    monkeypatch.setattr(apart, "LARGE_BYTES", memory.size_bytes)
     assert run_job(counting, memory, progress=no_progress, cancel=CancelToken()).pid != os.getpid()
+
+
+@NOT_HERE
+def test_a_store_whose_file_was_taken_away_has_no_size(memory: Memory) -> None:
+    assert memory.size_bytes > 0
+    (memory.data_dir / "ledger.sqlite").rename(memory.data_dir / "elsewhere")
+    assert memory.size_bytes == 0
 
 
 def test_a_vault_is_published_compared_and_read_apart_as_it_is_here(
