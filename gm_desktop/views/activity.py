@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QListView, QMenu, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QListView, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from gm_desktop.actions import ActionSpec
 from gm_desktop.i18n import tr
@@ -21,7 +21,7 @@ from gm_desktop.views.activity_inspector import ActivityInspector
 from gm_desktop.views.clients import ClientsPanel
 from gm_desktop.views.made_actions import fill_menu
 from gm_desktop.widgets.activity_delegate import ActivityDelegate
-from gm_desktop.widgets.basics import EmptyState, PageHeader, push_button, rule
+from gm_desktop.widgets.basics import EmptyState, PageHeader, document_tabs, push_button, rule
 from gm_desktop.widgets.keys import begin_when_clicked, keep_keys
 from gm_desktop.widgets.line_view import LineView
 
@@ -69,8 +69,7 @@ class ActivityPage(Page):
         self.panel = ActivityInspector(model, self._theme)
 
     def _lay_out(self) -> None:
-        self.tabs = QTabWidget()
-        self.tabs.setDocumentMode(True)
+        self.tabs = document_tabs()
         self.tabs.addTab(self._journal(), tr("Journal"))
         self.tabs.addTab(self.clients, tr("Clients"))
         self.tabs.tabBar().setContentsMargins(MARGIN, 0, 0, 0)

@@ -72,6 +72,7 @@ class ClientsPanel(QWidget):
         self.list = LineView(model.lines, self._theme, tr("Programs"), are_names=True)
         self.retry = push_button(tr("Try again"), "", model.look)
         self.note = EmptyState(self._theme, "users", "", "", (self.retry,))
+        self.note.setContentsMargins(0, 0, MARGIN, 0)  # in the middle of the page, which has one at the left
         self.name = text_label("", "heading", selectable=True)
         self.connections = text_label("", "muted", wrap=True, selectable=True)
         self.waiting = text_label("", wrap=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QAbstractButton, QApplication, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QVBoxLayout, QWidget
 
 from gm_desktop.actions import ActionSpec
 from gm_desktop.formatting import number
@@ -14,7 +14,7 @@ from gm_desktop.viewmodels.cycles import CyclesViewModel
 from gm_desktop.viewmodels.inbox import InboxViewModel
 from gm_desktop.views.cycles import CycleReportPanel, HistoryPanel
 from gm_desktop.views.inbox import InboxView, InboxWords
-from gm_desktop.widgets.basics import PageHeader, push_button
+from gm_desktop.widgets.basics import PageHeader, document_tabs, push_button
 from gm_desktop.widgets.keys import begin_when_clicked, keep_keys
 
 
@@ -50,8 +50,7 @@ class ConsolidatePage(Page):
         self.history = HistoryPanel(self._cycles, self._theme)
 
     def _lay_out(self) -> None:
-        self.tabs = QTabWidget()
-        self.tabs.setDocumentMode(True)
+        self.tabs = document_tabs()
         self.tabs.addTab(self.inbox, tr("Inbox"))
         self.tabs.addTab(self.history, tr("Past cycles"))
         self.tabs.tabBar().setContentsMargins(MARGIN, 0, 0, 0)

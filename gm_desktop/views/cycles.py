@@ -76,6 +76,7 @@ class HistoryPanel(QWidget):
         column.addLayout(foot)
         self._listed = listed
         self.note = EmptyState(theme, "history", tr("No cycle has run yet"), tr("Every cycle leaves its report here."))
+        self.note.setContentsMargins(0, 0, MARGIN, 0)  # in the middle of the page, which has one at the left
         self._stack = QStackedWidget()
         self._stack.addWidget(self.note)
         self._stack.addWidget(listed)

@@ -202,6 +202,7 @@ class InboxView(QWidget):
         has_side = is_full or len(model.groups.lines) > 1 or model.later_count > 0 or model.pile == "later"
         self.side.setVisible(has_side)
         self._rule.setVisible(has_side)
+        self.note.setContentsMargins(0, 0, 0 if has_side else MARGIN, 0)  # the page has one at the left
         self._show_group()
         self._show_selection()
 

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QProgressBar,
-    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -32,7 +31,7 @@ from gm_desktop.views.profile_dialog import ProfileDialog
 from gm_desktop.views.vault_inbox import VaultInboxPanel
 from gm_desktop.views.vault_links import VaultLinksPanel
 from gm_desktop.views.vault_plan import VaultPlanPanel
-from gm_desktop.widgets.basics import PageHeader, Picture, push_button, row, text_label
+from gm_desktop.widgets.basics import PageHeader, Picture, document_tabs, push_button, row, text_label
 from gm_desktop.widgets.keys import begin_when_clicked, keep_keys
 from gm_desktop.widgets.scrolled import scroll_area
 
@@ -195,8 +194,7 @@ class PublishPage(Page):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(PageHeader(tr("Vault"), tr("Your memory as linked notes in an Obsidian vault")))
-        self.tabs = QTabWidget()
-        self.tabs.setDocumentMode(True)
+        self.tabs = document_tabs()
         self.tabs.addTab(scroll, tr("Publish"))
         self.tabs.addTab(self.plan, tr("Plan"))
         self.tabs.addTab(self.inbox, tr("Inbox"))

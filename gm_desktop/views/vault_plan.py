@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QSplitter,
     QStackedWidget,
-    QTabWidget,
     QTreeView,
     QVBoxLayout,
     QWidget,
@@ -19,7 +18,7 @@ from gm_desktop.models.plan_tree import NODE_ROLE
 from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.viewmodels.states import Empty, Failed, Full
 from gm_desktop.viewmodels.vault_plan import VaultPlanViewModel
-from gm_desktop.widgets.basics import EmptyState, push_button, row, text_label
+from gm_desktop.widgets.basics import EmptyState, document_tabs, push_button, row, text_label
 from gm_desktop.widgets.reading_view import ReadingView
 from gm_desktop.widgets.text_panes import TextPane
 
@@ -53,10 +52,10 @@ class VaultPlanPanel(QWidget):
         self.preview = ReadingView(tr("Rendered note"))
         self.again = push_button(tr("Compare with the vault"), "primary", self._viewmodel.compare)
         self.note = EmptyState(self._theme, "book-open", "", "", (self.again,))
+        self.note.setContentsMargins(0, 0, MARGIN, 0)  # in the middle of the page, which has one at the left
 
     def _lay_out(self) -> None:
-        self.views = QTabWidget()
-        self.views.setDocumentMode(True)
+        self.views = document_tabs()
         both = QSplitter(Qt.Orientation.Horizontal)
         both.setChildrenCollapsible(False)
         both.addWidget(self.preview)

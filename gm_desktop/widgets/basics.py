@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QPushButton,
     QSizePolicy,
     QStyle,
+    QTabWidget,
     QToolButton,
     QToolTip,
     QVBoxLayout,
@@ -258,7 +259,7 @@ class EmptyState(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Lines are no longer than there is room."""
         super().resizeEvent(event)
-        room = max(1, self.width() - 2 * MARGIN)
+        room = max(1, self.contentsRect().width() - 2 * MARGIN)
         if room != self._room:
             self._room = room
             self._fit_text()
@@ -267,6 +268,7 @@ class EmptyState(QWidget):
         """A wrapped label in a centred place is given one line unless it insists on more."""
         room = self._text_width if self._room is None else min(self._room, self._text_width)
         self._text.setFixedWidth(room)
+        self._text.setMinimumHeight(0)  # else it is never measured as lower than before
         self._text.setMinimumHeight(max(0, self._text.heightForWidth(room)))
         self._title.setWordWrap(False)
         self._title.setMinimumSize(0, 0)
@@ -289,6 +291,14 @@ class EmptyState(QWidget):
         layout.setAlignment(self._buttons, centre)
         layout.addStretch(3)
         self._text.setVisible(bool(self._text.text()))
+
+
+def document_tabs() -> QTabWidget:
+    """Tabs that stand on the page, without the line that the style would draw along them."""
+    tabs = QTabWidget()
+    tabs.setDocumentMode(True)
+    tabs.tabBar().setDrawBase(False)
+    return tabs
 
 
 class WrappedColumn(QWidget):

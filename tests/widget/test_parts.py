@@ -8,7 +8,7 @@ from pathlib import Path
 from time import perf_counter
 
 import pytest
-from PySide6.QtCore import QPoint, QRect, Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QRect, Qt, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 from pytestqt.qtbot import QtBot
@@ -22,7 +22,7 @@ from gm_desktop.notices import Notice, Notices, sentence_for
 from gm_desktop.preferences import Preferences
 from gm_desktop.stall_watch import StallWatch
 from gm_desktop.tasks import Task, TaskBoard, TaskState
-from gm_desktop.theme import MARGIN, Theme
+from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.widgets.activity_strip import ActivityStrip, TaskLine
 from gm_desktop.widgets.basics import EmptyState, PageHeader, push_button, text_label
 from gm_desktop.widgets.form_card import FormCard
@@ -249,6 +249,23 @@ def test_labels_never_interpret_what_they_show(theme: Theme, qtbot: QtBot) -> No
         qtbot.addWidget(widget)
     assert label.textFormat().name == "PlainText"
     assert {each.textFormat().name for each in state.findChildren(type(label)) if each.text()} == {"PlainText"}
+
+
+def test_the_button_stays_below_the_text_when_an_empty_page_grows_wide_again(theme: Theme, qtbot: QtBot) -> None:
+    button = push_button("Choose")
+    state = EmptyState(theme, "history", "Nothing", "Choose a moment to see the store as it was then. " * 2, (button,))
+    place = QWidget()
+    qtbot.addWidget(place)
+    place.resize(700, 900)
+    state.setParent(place)
+    state.resize(120, 900)
+    place.show()
+    narrow = state._text.height()
+    state.resize(700, 900)
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+    assert state._text.height() < narrow
+    assert state._text.height() == state._text.heightForWidth(state._text.width())
+    assert 0 < button.y() - state._text.geometry().bottom() <= 4 * SPACE
 
 
 @pytest.fixture
