@@ -93,6 +93,7 @@ class PastViewModel(QObject):
         self.details: PastDetails | None = None
         self.answer: PastAnswer | None = None
         self.query = ""
+        self.has_differences = False  # whether a listed fact is different now
         self._kinds: Mapping[str, tuple[DifferenceKind, ...]] = {}
         self._is_looked_at = False
         self._is_stale = False
@@ -166,6 +167,7 @@ class PastViewModel(QObject):
         self.table.give_up()
         self.table.set_ids([])
         self.table.forget_all()
+        self.has_differences = False
         self.agents.set_lines([])
         self.hits.set_lines(())
         self.checkpoints.set_lines(())
@@ -193,6 +195,7 @@ class PastViewModel(QObject):
         self.head = past_head(listing)
         self.checkpoints.set_lines(checkpoint_lines(listing.checkpoints))
         self.table.set_ids(listing.ids)
+        self._look_for_differences()
         if self.selected is not None and self.table.row_of(self.selected) is None:
             self.select(None)
         self.state = Full(len(listing.ids)) if listing.ids else self._empty(listing.counts.facts)
@@ -201,7 +204,11 @@ class PastViewModel(QObject):
     def _on_compared(self, compared: Comparison) -> None:
         self._kinds, self.counts = compared.kinds, compared.counts
         self.table.forget_all()
+        self._look_for_differences()
         self.filter_changed.emit()
+
+    def _look_for_differences(self) -> None:
+        self.has_differences = not self._kinds.keys().isdisjoint(self.table.ids)
 
     def _on_failed(self, error: GrayMatterError) -> None:
         self._set_state(Failed(sentence_for(error)))

@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QMenu,
     QStackedWidget,
-    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -30,7 +29,16 @@ from gm_desktop.viewmodels.past_reading import PastFilter
 from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading
 from gm_desktop.views.made_actions import fill_menu
 from gm_desktop.views.past_parts import PastChips, PastDialog, PastInspector, PastTable
-from gm_desktop.widgets.basics import EmptyState, Picture, YieldingLabel, push_button, row, rule, text_label
+from gm_desktop.widgets.basics import (
+    EmptyState,
+    Picture,
+    YieldingLabel,
+    document_tabs,
+    push_button,
+    row,
+    rule,
+    text_label,
+)
 from gm_desktop.widgets.keys import keep_keys
 from gm_desktop.widgets.line_view import LineView
 from gm_desktop.widgets.pills import Pill
@@ -101,15 +109,18 @@ class PastPage(Page):
         ):
             for widget in widgets:
                 stack.addWidget(widget)
-        self.tabs = QTabWidget()
-        self.tabs.setDocumentMode(True)
+        for note in (self.note, self.hits_note):
+            note.setContentsMargins(0, 0, MARGIN, 0)  # in the middle of the page, which has one at the left
+        self.tabs = document_tabs()
         self.tabs.tabBar().setContentsMargins(MARGIN, 0, 0, 0)
         keep_keys(self.tabs.tabBar())
         self.tabs.addTab(_column(self.chips, self._facts), tr("Facts"))
         asked = row(self.question, margins=(0, 12, MARGIN, 4))
         told = row(self.said, margins=(0, 4, MARGIN, 4))
         self.tabs.addTab(_column(asked, told, self._hits), tr("Recall"))
-        self.tabs.addTab(_column(self._checkpoints), tr("Checkpoints"))
+        self._back_then = _column(self._checkpoints)
+        self._back_then.setContentsMargins(0, 12, MARGIN, 0)
+        self.tabs.addTab(self._back_then, tr("Checkpoints"))
         corner = QWidget()
         corner.setLayout(row(self.agent, margins=(0, 0, MARGIN, 6)))
         self.tabs.setCornerWidget(corner)
@@ -158,6 +169,7 @@ class PastPage(Page):
         self.hits.selectionModel().currentChanged.connect(self._on_hit)
         self.checkpoints.activated.connect(lambda _index: self._open_checkpoint())
         self.panel.now_wanted.connect(self._open_now)
+        self.tabs.currentChanged.connect(lambda _at: self.inspector_changed.emit())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """In a narrow window the buttons stand below the moment, and the agents leave the tabs their room."""
@@ -171,6 +183,10 @@ class PastPage(Page):
     def inspector(self) -> QWidget:
         """One fact as it was."""
         return self.panel
+
+    def uses_inspector(self) -> bool:
+        """Beside the checkpoints there is no fact to show."""
+        return self.tabs.currentWidget() is not self._back_then
 
     def action_specs(self) -> tuple[ActionSpec, ...]:
         """What can be done while looking back."""
@@ -208,12 +224,12 @@ class PastPage(Page):
         self._viewmodel.open_quick("changes")
 
     def screenshot_scenes(self) -> tuple[tuple[str, Callable[[], None]], ...]:
-        """What differs now, a question, the checkpoints, a moment that is only concluded, the dialog."""
+        """A question, the checkpoints, a moment that is only concluded, what differs since."""
         return (
-            ("since", self._show_since),
             ("recall", self._show_recall),
             ("checkpoints", lambda: self.tabs.setCurrentIndex(2)),
             ("month", lambda: self._viewmodel.open_quick("month")),
+            ("since", self._show_since),
         )
 
     def is_settled(self) -> bool:
@@ -247,6 +263,7 @@ class PastPage(Page):
         self.moment.setText(head.title if head else tr("Going back…") if is_open else tr("Past"))
         self.moment.setToolTip(head.title_utc if head else "")
         self.counts.setText(head.counts if head else " ")
+        self.counts.setVisible(is_open)
         self.caution.setText(head.caution if head else "")
         self.caution.setVisible(bool(self.caution.text()))
         self.pill.show_text(tr("Reconstructed") if head and head.caution else "", "unverified")
@@ -255,6 +272,8 @@ class PastPage(Page):
         self.text.setEnabled(is_open)
         self.question.setEnabled(head is not None)
         self.tabs.tabBar().setVisible(is_open)
+        if not is_open:
+            self.tabs.setCurrentIndex(0)  # where a moment is chosen
         self._show_note()
         self._facts.setCurrentWidget(self.table if isinstance(state, Full) else self.note)
         has_checkpoints = bool(model.checkpoints.lines)
@@ -327,7 +346,6 @@ class PastPage(Page):
 
     def _show_since(self) -> None:
         self.chips.chips["added"].click()
-        self.table.selectRow(0)
 
     def _show_recall(self) -> None:
         self.focus_question()

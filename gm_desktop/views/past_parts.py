@@ -78,14 +78,19 @@ class PastTable(QTableView):
         self.selectionModel().currentRowChanged.connect(self._on_current)
         self._table.about_to_change.connect(self._on_about_to_change)
         self._table.changed.connect(self._show_selected)
+        viewmodel.state_changed.connect(self._fit_columns)
+        viewmodel.filter_changed.connect(self._fit_columns)
 
     def _on_about_to_change(self) -> None:
         self._is_syncing = True  # where the selected row goes, Qt takes its neighbour; nobody chose that
 
     def _on_current(self) -> None:
-        fact_id = self.currentIndex().data(ID_ROLE)
+        index = self.currentIndex()
+        fact_id = index.data(ID_ROLE)
         if isinstance(fact_id, str) and not self._is_syncing:
             self._viewmodel.select(fact_id)
+            if not self.selectionModel().isRowSelected(index.row()):
+                self.selectRow(index.row())  # the focus alone makes the first row current, without selecting it
 
     def _show_selected(self) -> None:
         """Keeps the selected fact current when the list is another one; nothing is, where it is not in it."""
@@ -99,8 +104,13 @@ class PastTable(QTableView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Columns give way to the text."""
         super().resizeEvent(event)
+        self._fit_columns()
+
+    def _fit_columns(self) -> None:
         self.horizontalHeader().resizeSection(AGENT, agent_width(self.viewport().width()))
         shown, room = set(_WIDTHS), self.viewport().width() - _TEXT_NEEDS
+        if not self._viewmodel.has_differences:
+            shown.discard(SINCE)
         for column in _GIVES_WAY:
             if sum(_WIDTHS[each] for each in shown) <= room:
                 break

@@ -427,3 +427,40 @@ def test_the_column_of_confidence_has_room_for_its_pills_in_every_language(desk:
     words = json.loads(resource("i18n", f"{language}.json").read_text(encoding="utf-8"))
     pills = [pill_width(words[title], QFontMetrics(font("small"))) for title in ("Verified", "Inferred", "Unverified")]
     assert max(pills) + 2 * CELL_PADDING <= desk.page.table.columnWidth(CONFIDENCE)
+
+
+def test_the_fact_that_the_inspector_shows_is_selected_in_the_table(desk: Desk) -> None:
+    then = desk.write(three)
+    desk.open(lambda: desk.model.open_before(then + 1))
+    desk.page.activate()  # the focus makes the first row current
+    desk.qtbot.waitUntil(lambda: desk.model.selected is not None)
+    assert desk.model.selected == desk.model.table.id_at(0)
+    assert [each.row() for each in desk.page.table.selectionModel().selectedRows()] == [0]
+
+
+def test_what_happened_since_has_a_column_only_where_something_did(desk: Desk) -> None:
+    then = desk.write(three)
+    desk.open(lambda: desk.model.open_before(then + 1))
+    table = desk.page.table
+    assert table.isColumnHidden(SINCE)
+    desk.write(lambda memory: memory.remember("ops", "written since"))
+    desk.qtbot.waitUntil(lambda: "added" in desk.chips())
+    assert table.isColumnHidden(SINCE)  # what was there is the same now
+    desk.show_only("added")
+    assert not table.isColumnHidden(SINCE)
+    desk.show_only("then")
+    assert table.isColumnHidden(SINCE)
+
+
+def test_beside_the_checkpoints_no_fact_is_shown_and_back_to_now_a_moment_can_be_chosen(desk: Desk) -> None:
+    then = desk.write(three)
+    desk.open(lambda: desk.model.open_before(then + 1))
+    assert desk.page.uses_inspector()
+    assert desk.page.counts.isVisible()
+    with desk.qtbot.waitSignal(desk.page.inspector_changed):
+        desk.page.tabs.setCurrentIndex(2)
+    assert not desk.page.uses_inspector()
+    desk.model.close()
+    assert desk.page.uses_inspector()
+    assert desk.page.start.isVisible()
+    assert not desk.page.counts.isVisible()
