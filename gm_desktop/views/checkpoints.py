@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QMenu,
     QStackedWidget,
-    QTabWidget,
     QTreeView,
     QVBoxLayout,
     QWidget,
@@ -31,7 +30,16 @@ from gm_desktop.views.checkpoint_changes import ChangesPanel
 from gm_desktop.views.checkpoint_moment import MomentPanel
 from gm_desktop.views.checkpoint_timeline import CheckpointTimeline
 from gm_desktop.views.json_dialog import JsonDialog
-from gm_desktop.widgets.basics import EmptyState, PageHeader, YieldingLabel, icon_button, push_button, rule, text_label
+from gm_desktop.widgets.basics import (
+    EmptyState,
+    PageHeader,
+    YieldingLabel,
+    document_tabs,
+    icon_button,
+    push_button,
+    rule,
+    text_label,
+)
 from gm_desktop.widgets.conversation import Conversation
 from gm_desktop.widgets.name_values import NameValues
 from gm_desktop.widgets.review_bar import ReviewBar
@@ -112,17 +120,15 @@ class CheckpointsPage(Page):
         self.tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
 
     def _lay_out(self) -> None:
-        self._tabs = QTabWidget()
-        self._tabs.setDocumentMode(True)
+        self._tabs = document_tabs()
         self._tabs.addTab(self._state_tab(), tr("State"))
         self._tabs.addTab(self._messages_tab(), tr("Conversation"))
         self._tabs.addTab(self.changes, tr("What changed"))
         self._tabs.addTab(self.moment, tr("Known then"))
         self._tabs.addTab(self._metadata_tab(), tr("Metadata"))
-        self._tabs.tabBar().setDrawBase(False)
         shown = QWidget()
         inner = QVBoxLayout(shown)
-        inner.setContentsMargins(MARGIN, 0, MARGIN, 12)
+        inner.setContentsMargins(MARGIN, 0, MARGIN, 0)  # lines run to the edge
         inner.addWidget(self._tabs)
         self._right = QStackedWidget()
         for page in (self.trouble, shown):

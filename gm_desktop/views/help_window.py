@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -82,6 +82,9 @@ class HelpWindow(QWidget):
         self.line.setPlaceholderText(tr("Search the help"))
         self.line.setAccessibleName(tr("Search the help"))
         self.line.setClearButtonEnabled(True)
+        glyph = QAction(self.line)
+        self._theme.bind_icon(glyph, "search")
+        self.line.addAction(glyph, QLineEdit.ActionPosition.LeadingPosition)
         self.list = QListWidget()
         self.list.setFrameShape(QFrame.Shape.NoFrame)
         self.list.setProperty("kind", "side")
@@ -95,7 +98,7 @@ class HelpWindow(QWidget):
         side = QWidget()
         side.setFixedWidth(LIST_WIDTH)
         left = QVBoxLayout(side)
-        left.setContentsMargins(SPACE, MARGIN, SPACE, MARGIN)
+        left.setContentsMargins(SPACE, MARGIN, SPACE, 0)  # lines run to the edge
         left.setSpacing(SPACE)
         left.addWidget(self.line)
         left.addWidget(self.list, 1)
@@ -104,7 +107,7 @@ class HelpWindow(QWidget):
         page.setProperty("kind", "surface")
         page.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         right = QVBoxLayout(page)
-        right.setContentsMargins(MARGIN + SPACE, MARGIN, 0, MARGIN)
+        right.setContentsMargins(MARGIN + SPACE, MARGIN, 0, 0)
         right.setSpacing(SPACE)
         right.addWidget(self.heading)
         right.addWidget(self.text, 1)

@@ -107,3 +107,9 @@ def test_a_click_beside_the_tabs_leaves_the_keyboard_where_it_is(qtbot: QtBot) -
     _click(bar, 1)
     qtbot.waitUntil(lambda: 1 in begun)
     assert begun == [1]
+
+
+def test_no_page_draws_a_line_of_the_style_along_its_tabs(open_app: App) -> None:
+    tabs = [bar for page in open_app.window.pages.values() for bar in page.findChildren(QTabBar)]
+    assert len(tabs) > 5
+    assert not [bar.parent() for bar in tabs if bar.drawBase()]
