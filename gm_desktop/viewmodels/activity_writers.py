@@ -33,16 +33,15 @@ def writer_lines(memory: Memory, *, now_ns: int) -> tuple[Line, ...]:
             note = tr("Connected, process {pid}", pid=", ".join(str(pid) for pid in sorted(pids)[:3]))
         else:
             note = _wrote(age(writer.last_ns if writer else None, now_ns))
+        channel, _, client = key.partition(SEPARATOR)
+        title = channel_title(channel)
+        if client:
+            title, note = row_text(client, 60), f"{title}  ·  {note}"
         mark = number(writer.entries) if writer else ""
         mark = f"● {mark}".strip() if pids else mark
-        lines.append(Line(key, _title(key), note, mark, "success" if pids else "text_muted"))
+        lines.append(Line(key, title, note, mark, "success" if pids else "text_muted"))
     return tuple(lines)
 
 
 def _wrote(how_long: str) -> str:
     return tr("Wrote just now") if how_long == tr("now") else tr("Wrote {age} ago", age=how_long)
-
-
-def _title(key: str) -> str:
-    channel, _, client = key.partition(SEPARATOR)
-    return f"{row_text(client, 60)}  ·  {channel_title(channel)}" if client else channel_title(channel)

@@ -154,12 +154,9 @@ def test_the_journal_is_read_for_somebody_only(desk: Desk) -> None:
 def test_programs_are_listed_and_one_can_be_followed(desk: Desk) -> None:
     desk.write(three)
     lines = desk.model.writers.lines
-    assert [(line.text, line.mark) for line in lines] == [
-        ("Everybody", "3"),
-        ("Desktop", "● 2"),
-        ("claude  ·  MCP", "1"),
-    ]
+    assert [(line.text, line.mark) for line in lines] == [("Everybody", "3"), ("Desktop", "● 2"), ("claude", "1")]
     assert lines[1].note.startswith("Connected, process ")
+    assert lines[2].note.startswith("MCP  ·  Wrote ")
     desk.page.writers.chosen.emit(lines[2].key)
     desk.settle()
     assert desk.told_of() == ["Remembered a fact"]
@@ -403,7 +400,7 @@ def test_in_a_small_window_writers_are_named_whole_and_a_long_name_ends_in_dots(
     frame.show_inspector(320)
     frame.show()
     everybody = Line("", "Everybody", "", "12,345")
-    program = Line("mcp\tnightly", "claude_code_nightly_build  ·  MCP server", "Wrote 3 min ago", "● 1,017")
+    program = Line("mcp\tnightly", "claude_code_nightly_build_of_the_year", "MCP  ·  Wrote 3 min ago", "● 1,017")
     desk.model.writers.set_lines([everybody, program])
     view, font = desk.page.writers, theme.font("body")
     rooms = [line_room(line, theme, view.viewport().width()) for line in (everybody, program)]
