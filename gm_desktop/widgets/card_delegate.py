@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter
+from PySide6.QtGui import QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from gm_desktop.models.proposal_cards import CARD_ROLE, CardLine
@@ -65,9 +65,9 @@ class CardDelegate(QStyledItemDelegate):
             painter.setBrush(self._theme.color(role))
             painter.drawRoundedRect(card, 7, 7)
         if option.state & QStyle.StateFlag.State_HasFocus:
-            painter.setPen(self._theme.color("focus"))
+            painter.setPen(QPen(self._theme.color("focus"), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(card.adjusted(0.5, 0.5, -0.5, -0.5), 7, 7)
+            painter.drawRoundedRect(card.adjusted(1, 1, -1, -1), 7, 7)
         return card
 
 

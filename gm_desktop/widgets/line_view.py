@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QResizeEvent
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QFrame, QListView, QSizePolicy, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from gm_desktop.models.line_list import LINE_ROLE, Line, LineList
@@ -69,9 +69,9 @@ class _LineDelegate(QStyledItemDelegate):
             painter.setBrush(self._theme.color("selection" if is_selected else "hover"))
             painter.drawRoundedRect(card, 6, 6)
         if option.state & QStyle.StateFlag.State_HasFocus:
-            painter.setPen(self._theme.color("focus"))
+            painter.setPen(QPen(self._theme.color("focus"), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(card.adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+            painter.drawRoundedRect(card.adjusted(1, 1, -1, -1), 6, 6)
 
 
 class LineView(QListView):

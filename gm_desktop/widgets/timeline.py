@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
 
 from gm_desktop.theme import Theme
@@ -63,9 +63,9 @@ class _MomentRow(QAbstractButton):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         color = self._theme.color
         if self._opens and (self.underMouse() or self.hasFocus()):
-            painter.setPen(color("focus") if self.hasFocus() else Qt.PenStyle.NoPen)
+            painter.setPen(QPen(color("focus"), 2) if self.hasFocus() else Qt.PenStyle.NoPen)
             painter.setBrush(color("hover"))
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 6, 6)
         middle = _TOP + self.fontMetrics().lineSpacing() / 2
         painter.setPen(color("border_strong"))
         painter.drawLine(QPointF(9, 0 if not self._is_first else middle), QPointF(9, middle))
