@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QListView, QStackedWidget, QVBoxLayout, QWidget
 from gm_desktop.actions import ActionSpec
 from gm_desktop.i18n import tr
 from gm_desktop.models.line_list import LINE_ROLE, Line, LineList
-from gm_desktop.theme import Theme
+from gm_desktop.theme import READING_WIDTH, Theme
 from gm_desktop.viewmodels.settings_list import StoreList
 from gm_desktop.viewmodels.settings_wiring import WiringSettings
 from gm_desktop.viewmodels.states import Empty, Failed, Loading, PageState
@@ -35,6 +35,7 @@ class Section(QWidget):
         self.column.addWidget(text_label(tr(self.title), "heading"))
         if self.intro:
             said = text_label(tr(self.intro), "muted", wrap=True)
+            said.setMaximumWidth(READING_WIDTH)
             self.column.addWidget(said)
 
     def look(self, is_looked_at: bool) -> None:
@@ -50,16 +51,21 @@ class Section(QWidget):
 
 
 class ListedLines(QStackedWidget):
-    """A list of lines, or why there is none. Emits `picked` when another line is chosen, `opened` on Enter."""
+    """A list of lines, or why there is none. Emits `picked` when another line is chosen, `opened` on Enter.
+
+    It is `most_px` high; with `grows`, as high as its lines up to that.
+    """
 
     picked = Signal()
     opened = Signal(str)
     retry_wanted = Signal()
 
-    def __init__(self, lines: LineList, theme: Theme, name: str, icon: str, *, most_px: int = 300) -> None:
+    def __init__(
+        self, lines: LineList, theme: Theme, name: str, icon: str, *, grows: bool = False, most_px: int = 300
+    ) -> None:
         super().__init__()
         self._icon = icon
-        self.view = LineView(lines, theme, name, most_px=most_px)
+        self.view = LineView(lines, theme, name, grows=grows, most_px=most_px)
         self.view.setSelectionMode(QListView.SelectionMode.SingleSelection)
         self.view.selectionModel().selectionChanged.connect(lambda *_: self.picked.emit())
         lines.modelReset.connect(self.picked)
@@ -68,7 +74,8 @@ class ListedLines(QStackedWidget):
         self.note = EmptyState(theme, icon, "", "", (self.retry,))
         self.addWidget(self.note)
         self.addWidget(self.view)
-        self.setMinimumHeight(most_px)
+        if not grows:
+            self.setMinimumHeight(most_px)
         self.show_state(Loading())
 
     @property
@@ -102,10 +109,18 @@ class ListedLines(QStackedWidget):
 class ListSection(Section):
     """A section with a list, which is read while somebody looks. Call `show_list` once the buttons are there."""
 
-    def __init__(self, listed: StoreList | WiringSettings, theme: Theme, *, name: str, most_px: int = 320) -> None:
+    def __init__(
+        self,
+        listed: StoreList | WiringSettings,
+        theme: Theme,
+        *,
+        name: str,
+        grows: bool = False,
+        most_px: int = 320,
+    ) -> None:
         super().__init__()
         self._listed = listed
-        self.list = ListedLines(listed.lines, theme, name, self.icon_name, most_px=most_px)
+        self.list = ListedLines(listed.lines, theme, name, self.icon_name, grows=grows, most_px=most_px)
         self.list.picked.connect(self.refresh)
         self.list.retry_wanted.connect(listed.reload)
         listed.changed.connect(self.show_list)

@@ -24,7 +24,7 @@ class WiringSection(ListSection):
     )
 
     def __init__(self, viewmodel: WiringSettings, theme: Theme) -> None:
-        super().__init__(viewmodel, theme, name=tr("Programs"), most_px=360)
+        super().__init__(viewmodel, theme, name=tr("Programs"), grows=True, most_px=560)
         self._viewmodel, self._theme = viewmodel, theme
         self.connect_one = push_button(tr("Connect…"), "primary", self._on_connect)
         self.disconnect_one = push_button(tr("Disconnect…"), "", self._on_disconnect)

@@ -69,6 +69,7 @@ def planned(window: QWidget, qtbot: QtBot) -> PlanDialog:
 
 def test_programs_that_are_here_come_first(section: WiringSection) -> None:
     assert list(marks(section).items())[:2] == [("cursor", "Not connected"), ("claude-code", "Not found here")]
+    assert section.list.view.verticalScrollBar().maximum() == 0  # all of them are seen at once
     assert not section.connect_one.isEnabled()
     choose(section, "cursor")
     assert section.connect_one.isEnabled()
