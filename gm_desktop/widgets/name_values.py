@@ -42,7 +42,7 @@ class NameValues(QWidget):
     def _add_row(self) -> None:
         at = len(self._rows)
         name, value = text_label("", "small"), text_label("", wrap=True, selectable=True)
-        value.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
+        value.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # as high as its width asks
         name.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._grid.addWidget(name, at, 0, Qt.AlignmentFlag.AlignTop)
         self._grid.addWidget(value, at, 1)
