@@ -125,7 +125,7 @@ class ConsolidatePage(Page):
     def landmark(self) -> QWidget:
         """The cards of the inbox."""
         self.tabs.setCurrentWidget(self.inbox)
-        return self.inbox.side
+        return self.inbox.list
 
     def prepare_screenshot(self) -> None:
         """Runs a cycle, so that there are cards."""
