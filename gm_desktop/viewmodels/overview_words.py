@@ -168,7 +168,8 @@ def written_chart(days: Sequence[DayCount], now_ns: int) -> Chart:
     recent = sum(count for day, count in counts.items() if day > today - timedelta(days=30))
     total = sum(counts.values())
     note = tr("{total} in all, {recent} in the last 30 days", total=number(total), recent=number(recent))
-    return Chart(note, local_date(_ns(first), zone=UTC), local_date(_ns(last), zone=UTC), tuple(bars))
+    newest = tr("today") if last == today else local_date(_ns(last), zone=UTC)
+    return Chart(note, local_date(_ns(first), zone=UTC), newest, tuple(bars))
 
 
 def _periods(first: date, last: date) -> Iterator[tuple[date, date]]:
@@ -225,7 +226,7 @@ def _recalls(found: Overview, now_ns: int) -> Chart:
     recent = sum(bar.count for bar in bars)
     if not total:
         return Chart(tr("No recall yet"), "", "", ())
-    note = tr("{recent} in the last 30 days, {total} in all", recent=number(recent), total=number(total))
+    note = tr("{total} in all, {recent} in the last 30 days", total=number(total), recent=number(recent))
     client = next((client for client, _ in found.recalls_by_client if client), "")
     if client:
         note += tr(", most by {client}", client=client[:40])

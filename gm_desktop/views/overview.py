@@ -173,6 +173,7 @@ class OverviewPage(Page):
 
     def activate(self) -> None:
         """Work begins at the first number, as soon as it is there."""
+        self._area.ensureWidgetVisible(self.tiles[0])
         self.tiles[0].setFocus()
         self._is_awaited = not isinstance(self._viewmodel.state, Full)
 
@@ -202,6 +203,8 @@ class OverviewPage(Page):
             self.note.say("clock", tr("Reading the store…"))
         is_full = isinstance(state, Full)
         self._stack.setCurrentWidget(self._area if is_full else self.note)
+        if not is_full:  # another store begins at its top
+            self._area.verticalScrollBar().setValue(0)
         if is_full and self._is_awaited and self.isVisible():
             self.tiles[0].setFocus()
         self._is_awaited = self._is_awaited and not is_full

@@ -192,10 +192,12 @@ class BarChart(QWidget):
         layout.setSpacing(0)
         self.empty = text_label(tr("Nothing to show yet"), "muted")
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.empty.setFixedHeight(HEIGHT)
+        self.empty.setMinimumHeight(HEIGHT)
+        self.empty.setContentsMargins(4, 0, 0, 0)  # as much as at the right: in the middle of the card
         layout.addWidget(self.view)
-        layout.addWidget(self.empty)
+        layout.addWidget(self.empty, 1)
         layout.addLayout(ends)
+        layout.addStretch()  # in a higher card the dates stay below the bars
         self.view.chosen.connect(self.chosen)
 
     def show_bars(self, bars: Sequence[ChartBar], *, first: str, last: str) -> None:
@@ -204,8 +206,9 @@ class BarChart(QWidget):
             self.view.show_bars(bars)
         self.view.setVisible(bool(bars))
         self.empty.setVisible(not bars)
-        self.first.setText(first)
-        self.last.setText(last)
+        for label, text in ((self.first, first), (self.last, last)):
+            label.setText(text)
+            label.setVisible(bool(bars))
 
 
 def _between(one: QColor, other: QColor, share: float) -> QColor:

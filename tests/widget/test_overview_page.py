@@ -103,6 +103,20 @@ def test_an_empty_store_says_what_will_fill_the_page(desk: Desk) -> None:
     assert desk.page.note.isVisible()
 
 
+def test_the_page_begins_at_its_top_whenever_it_is_opened_and_with_every_store(desk: Desk) -> None:
+    desk.write(fill)
+    desk.page.resize(1100, 400)
+    bar = desk.page._area.verticalScrollBar()
+    desk.qtbot.waitUntil(lambda: bar.maximum() > 0)
+    bar.setValue(bar.maximum())
+    desk.page.activate()
+    assert desk.page.tiles[0].visibleRegion().boundingRect() == desk.page.tiles[0].rect()
+    bar.setValue(bar.maximum())
+    desk.host.close_store()
+    desk.qtbot.waitUntil(lambda: not isinstance(desk.model.state, Full))
+    assert bar.value() == 0
+
+
 def test_every_number_opens_a_list_of_that_many_facts(desk: Desk) -> None:
     desk.write(fill)
     values = {figure.title: figure.value for figure in desk.figures().figures}
@@ -236,6 +250,7 @@ def test_facts_over_time_are_at_most_about_sixty_bars_that_cover_every_day(span_
     chart = written_chart(days, NOW_NS)
     assert 1 <= len(chart.bars) <= 62
     assert sum(bar.count for bar in chart.bars) == len(days)
+    assert chart.last == "today"
     spans = [written for bar in chart.bars if (written := _written(bar)) is not None]
     assert all(before[1] == after[0] for before, after in pairwise(spans))
 
@@ -247,6 +262,7 @@ def _written(bar: Bar) -> tuple[int, int] | None:
 def test_facts_from_the_future_have_a_bar() -> None:
     chart = written_chart([DayCount("2027-03-01", 2)], NOW_NS)
     assert sum(bar.count for bar in chart.bars) == 2
+    assert chart.last == "1 Mar 2027"
 
 
 @pytest.mark.parametrize(
@@ -260,11 +276,16 @@ def test_a_chart_without_bars_says_so(theme: Theme, qtbot: QtBot) -> None:
     chart = BarChart(theme, "Facts")
     qtbot.addWidget(chart)
     chart.show()
-    chart.show_bars((), first="", last="")
+    chart.resize(400, 300)
+    chart.show_bars((), first="0", last="1")
     assert chart.empty.isVisible()
+    assert not chart.first.isVisible()
+    assert not chart.last.isVisible()
     chart.show_bars([ChartBar(3, "three")], first="a", last="b")
     assert not chart.empty.isVisible()
     chart.grab()
+    assert chart.first.y() == chart.view.geometry().bottom() + 1  # also where the card is higher than the chart
+    assert chart.last.isVisible()
 
 
 def test_rows_without_anything_to_count_say_so(theme: Theme, qtbot: QtBot) -> None:
