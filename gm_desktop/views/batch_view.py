@@ -15,7 +15,7 @@ from gm_desktop.views.hit_view import HitView
 from gm_desktop.widgets.basics import EmptyState, push_button, rule, text_label
 from gm_desktop.widgets.line_view import LineView
 
-QUESTIONS_HEIGHT = 96
+QUESTIONS_HEIGHT = 102  # five lines
 LINES_WIDTH = (232, 360)  # least and most
 
 

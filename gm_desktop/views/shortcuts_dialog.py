@@ -29,7 +29,7 @@ class ShortcutsDialog(QDialog):
         self.area.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.area.setAccessibleName(tr("Keyboard shortcuts"))
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        layout.setContentsMargins(MARGIN, 20, MARGIN, 20)
         layout.setSpacing(16)
         layout.addWidget(text_label(tr("Keyboard shortcuts"), "title"))
         layout.addWidget(self.area, 1)
