@@ -256,7 +256,7 @@ def _card_fact(fact: Fact, removed: Spans, now_ns: int) -> CardFact:
     return CardFact(
         id=fact.id,
         text=fact.text,
-        note="  ·  ".join(parts),
+        note="  ·\u00a0\u00a0".join(parts),  # no dot at the end of a line
         hover=f"{local_time(fact.created_ns)}\n{utc_time(fact.created_ns)}\n{fact.id}",
         confidence=fact.effective_confidence.value,
         confidence_title=confidence_title(fact.effective_confidence.value),
