@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING
 
 from gm_desktop.formatting import local_date, local_time, number
@@ -193,7 +194,7 @@ def _agent(agent_id: str) -> str:
 def _remedies(remedies: Sequence[Remedy]) -> tuple[RemedyLine, ...]:
     offered = [each for each in remedies if _is_in_reach(each)]
     return tuple(
-        RemedyLine(each.knob, each.after, _sentence(each), is_simplest=at == 0) for at, each in enumerate(offered)
+        RemedyLine(each.knob, _after(each), _sentence(each), is_simplest=at == 0) for at, each in enumerate(offered)
     )
 
 
@@ -204,8 +205,17 @@ def _is_in_reach(remedy: Remedy) -> bool:
     return remedy.knob not in _WEIGHTS or float(remedy.after) <= max(WEIGHT_REACH, float(remedy.before))
 
 
-def _sentence(remedy: Remedy) -> str:
+def _after(remedy: Remedy) -> float | str:
+    """Where the change goes: at most three decimals, rounded away from where it stands, so that it still works."""
     before, after = remedy.before, remedy.after
+    if isinstance(before, str) or isinstance(after, str):
+        return after
+    step = Decimal("0.001")
+    return float(Decimal(repr(after)).quantize(step, ROUND_CEILING if after > before else ROUND_FLOOR))
+
+
+def _sentence(remedy: Remedy) -> str:
+    before, after = remedy.before, _after(remedy)
     if isinstance(before, str) or isinstance(after, str):
         label = confidence_title(str(after)).lower()
         return tr("Loosen the confidence filter to {label}", label=label)

@@ -44,7 +44,7 @@ class RemedyCard(QFrame):
         self.button.setAccessibleName(tr("Try in the lab: {change}", change=remedy.sentence))
         self.sentence = text_label(remedy.sentence, "strong" if remedy.is_simplest else "", wrap=True)
         column = QVBoxLayout(self)
-        column.setContentsMargins(12, 9, 8, 7)
+        column.setContentsMargins(12, 9, 12, 7)
         column.setSpacing(2)
         column.addWidget(self.sentence)
         note = text_label(tr("Simplest change") if remedy.is_simplest else "", "small")

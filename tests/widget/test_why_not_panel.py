@@ -60,6 +60,9 @@ def test_more_hits_are_proposed_first_and_every_change_brings_it_in_when_tried(d
     assert said.remedies[0].sentence.startswith("Ask for ")
     assert [remedy.is_simplest for remedy in said.remedies] == [True] + [False] * (len(cards) - 1)
     for remedy in said.remedies:
+        assert isinstance(remedy.value, float)
+        assert remedy.value == round(remedy.value, 3)
+        assert f"{remedy.value:g}" in remedy.sentence.split()
         desk.model.reset_trial()
         desk.model.set_top_k(8)
         desk.settle()
@@ -85,6 +88,18 @@ def test_nothing_is_proposed_that_the_lab_would_hardly_reach(desk: Desk) -> None
     )
     said = why_not_report(asked, replace(found, remedies=remedies))
     assert [(each.knob, each.value) for each in said.remedies] == [("top_k", 21.0), ("vector", 1.4), ("keyword", 4.0)]
+
+
+def test_a_proposed_figure_is_rounded_to_the_side_that_works(desk: Desk) -> None:
+    desk.write(write_many)
+    desk.ask("invoice paid by the customer")
+    asked, fact_id = desk.model.question, desk.id_of(MISSING)
+    found = desk.read(lambda memory: memory.explain_missing("sales", asked.query, fact_id, preview=True, top_k=8))
+    assert isinstance(found, MissingReport)
+    remedies = (Remedy("keyword", 0.5, 0.130814), Remedy("recency", 0.5, 0.813002), Remedy("vector", 1.0, 1.4))
+    said = why_not_report(asked, replace(found, remedies=remedies))
+    assert [each.value for each in said.remedies] == [0.13, 0.814, 1.4]
+    assert said.remedies[0].sentence == "Lower the weight of Words from 0.5 to 0.13"
 
 
 def test_a_click_on_a_proposal_opens_the_lab(desk: Desk) -> None:
