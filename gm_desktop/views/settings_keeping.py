@@ -38,6 +38,7 @@ class KeepingSection(Section):
         self.every = ChoiceBox(tuple((hours, tr(title)) for hours, title in _EVERY))
         self.kept = CountBox(1, 1_000)
         self.folder = ElidedLabel(middle=True, role="text", theme=theme)
+        self.folder.setFont(theme.font())  # a value among values
         self.choose_folder = push_button(tr("Choose…"), "", self._on_folder)
         self.own_folder = push_button(tr("The store's own"), "quiet", lambda: self._set_schedule(folder=""))
         self.purge = push_button(tr("Remove a text…"), "", self.open_purge)

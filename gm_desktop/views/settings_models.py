@@ -46,12 +46,12 @@ class _ModelForm(FormCard):
         for field, value in ((self.url, url), (self.model, model), (self.key_name, key_name)):
             field.setText(value)
 
-    def enable(self, *, is_free: bool, has_server: bool, is_trying: bool) -> None:
-        """Nothing can be typed where the environment decides, or where there is no server."""
+    def enable(self, *, is_free: bool, has_server: bool, is_trying: bool, differs: bool) -> None:
+        """Nothing can be typed where the environment decides, or without a server; only another choice can be used."""
         self.kind.setEnabled(is_free)
         for field in (self.url, self.model, self.key_name):
             field.setEnabled(is_free and has_server)
-        self.use.setEnabled(is_free)
+        self.use.setEnabled(is_free and differs)
         self.test.setEnabled(not is_trying)
 
     def show_trial(self, trial: Trial) -> None:
@@ -138,7 +138,8 @@ class EmbeddingSection(Section):
         note = model.embedding_note
         form.decided.say("warning", note)
         trying = isinstance(model.embedding_trial, Trying)
-        form.enable(is_free=not note, has_server=has_server, is_trying=trying)
+        differs = self._choice() != model.choices.embedding
+        form.enable(is_free=not note, has_server=has_server, is_trying=trying, differs=differs)
         own = tr("The provider's own") if has_server else tr("No server is asked")
         for field in (form.url, form.model, form.key_name):
             field.setPlaceholderText(own)
@@ -202,7 +203,8 @@ class LanguageSection(Section):
         kind, note = form.kind.chosen, model.language_note
         form.decided.say("warning", note)
         trying = isinstance(model.language_trial, Trying)
-        form.enable(is_free=not note, has_server=bool(kind), is_trying=trying or not kind)
+        differs = self._choice() != model.choices.language
+        form.enable(is_free=not note, has_server=bool(kind), is_trying=trying or not kind, differs=differs)
         form.use.setText(tr("Use this model") if kind else tr("Use no model"))
         address = "https://api.anthropic.com" if kind == "anthropic" else "http://localhost:1234/v1"
         nothing = tr("No model is asked")

@@ -25,6 +25,7 @@ from gm_desktop.widgets.line_view import LINE_INDENT
 _EDGE = 20
 _NAME_WIDTH = 132 + LINE_INDENT
 _NUMBER_WIDTH = 144
+_FIELD_HEIGHT = 32  # of every field; a number field would take more for its arrows
 _FIELD_INSET = (10, 0, 0, 0)
 
 
@@ -59,7 +60,7 @@ class FormCard(QFrame):
             field.setAccessibleName(name)
         at = self._grid.rowCount()
         self._grid.addWidget(label, at, 0, Qt.AlignmentFlag.AlignTop)
-        label.setContentsMargins(LINE_INDENT, 7, 0, 0)
+        label.setContentsMargins(LINE_INDENT, 8, 0, 0)
         said = text_label(hint, "small", wrap=True)
         if not hint:
             said.hide()
@@ -120,6 +121,7 @@ class CountBox(QSpinBox):
         self.setKeyboardTracking(False)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setMinimumWidth(_NUMBER_WIDTH)
+        self.setFixedHeight(_FIELD_HEIGHT)
         self.lineEdit().setTextMargins(*_FIELD_INSET)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -129,6 +131,10 @@ class CountBox(QSpinBox):
 
 class DecimalBox(QDoubleSpinBox):
     """A figure with a fraction, written as the language writes it; point and comma may be typed for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFixedHeight(_FIELD_HEIGHT)
 
     def textFromValue(self, value: float) -> str:
         """With the decimal comma where the language has one."""

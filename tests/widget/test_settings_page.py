@@ -153,7 +153,9 @@ def test_an_embedding_server_is_tested_and_taken_over(
     form = section.form
     assert form.kind.chosen == "bundled"
     assert not form.url.isEnabled()
+    assert not form.use.isEnabled()  # it is in use
     form.kind.choose("openai")
+    assert form.use.isEnabled()
     form.url.setText(f"{server.url}/v1")
     form.model.setText("tiny")
     form.key_name.setText("MY_KEY")
@@ -166,6 +168,7 @@ def test_an_embedding_server_is_tested_and_taken_over(
     assert server.asked[0].headers["authorization"] == "Bearer secret"
     with qtbot.waitSignal(model.reopen_wanted):
         form.use.click()
+    assert not form.use.isEnabled()
     chosen = EmbeddingChoice("openai", f"{server.url}/v1", "tiny", "MY_KEY")
     assert preferences.engine.embedding == model.choices.embedding == chosen
     assert "GRAYMATTER_EMBEDDING_MODEL=tiny" in model.environment_lines(chosen)
@@ -226,6 +229,7 @@ def test_a_language_model_is_tested_cancelled_and_taken_over(
     placed(section, window)
     form = section.form
     assert not form.test.isEnabled()
+    assert not form.use.isEnabled()  # none is in use, and none is chosen
     form.kind.choose("openai")
     form.url.setText(f"{server.url}/v1")
     form.model.setText("tiny")
