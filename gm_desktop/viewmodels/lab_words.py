@@ -61,7 +61,7 @@ def _metric(title: str, before: float, after: float, is_share: bool) -> Metric:
     difference = after - before
     if abs(difference) < 5e-4:
         return Metric(title, said(before), said(after), "", "text_muted")
-    change = f"{100 * difference:+.0f}" if is_share else decimal(f"{difference:+.3f}")
+    change = tr("{value} pts", value=f"{100 * difference:+.0f}") if is_share else decimal(f"{difference:+.3f}")
     return Metric(title, said(before), said(after), change.replace("-", "−"), "success" if difference > 0 else "danger")
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gm_engine.recall_protocol.payloads import Health
     from gm_engine.recall_protocol.source_config import SourceConfig
     from gm_engine.recall_protocol.sources import SourceHealth
+    from gm_engine.records import JsonValue
 
 MEMORY = "memory"
 _REASONS = {
@@ -55,6 +56,12 @@ _STATES = {
     "unavailable": ("Unavailable", "danger"),
     "denied": ("Denied", "danger"),
 }
+_GAPS = {
+    "facts_without_vector": "Facts without a vector: {count}",
+    "facts_not_compared_by_meaning": "Facts not compared by meaning: {count}",
+    "checkpoints_unread": "Checkpoints that cannot be read: {count}",
+    "mentions_behind_by_entries": "Journal entries not yet searched for entities: {count}",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +93,7 @@ def source_line(source_id: str, config: SourceConfig | None, found: SourceHealth
         return Line(source_id, name, _sentence(reason_words(found.error)), tr("Failed"), "danger")
     word, tone = _STATES[found.health.status]
     coverage = _coverage(found.health)
-    note = f"{display}  ·  {coverage}" if display and source_id != MEMORY else coverage
+    note = f"{display}  ·  {coverage}" if display and source_id != MEMORY else _sentence(coverage)
     return Line(source_id, name, note, tr(word), tone)
 
 
@@ -140,7 +147,7 @@ def verdict(answer: JointAnswer) -> str:
     partly = [_name(each.source_id) for each in answer.outcomes if each.state == "degraded"]
     if answer.found_nothing:
         return tr("Nothing found: every source has looked.")
-    parts = [tr_count("{count} hit", "{count} hits", len(answer.hits)) if answer.hits else tr("No hits")]
+    parts = [_hits(answer)]
     if failed:
         parts.append(tr("no answer from {names}", names=", ".join(failed)))
     if partly:
@@ -148,6 +155,17 @@ def verdict(answer: JointAnswer) -> str:
     if not answer.hits and not failed and not partly:
         parts.append(tr("but not every source has looked"))
     return "; ".join(parts) + "."
+
+
+def _hits(answer: JointAnswer) -> str:
+    """How many are shown, and of how many where the list ends early; the same hit of two sources is one."""
+    shown = len(answer.hits)
+    found = sum(each.found for each in answer.outcomes) - sum(len(hit.also_in) for hit in answer.hits)
+    if not shown:
+        return tr("No hits")
+    if found > shown:
+        return tr("{count} of {total} hits", count=number(shown), total=number(found))
+    return tr_count("{count} hit", "{count} hits", shown)
 
 
 def hit_line(hit: JointHit) -> Line:
@@ -185,7 +203,7 @@ def _health(found: SourceHealth) -> list[tuple[str, str]]:
         (tr("Coverage"), _sentence(_coverage(health))),
         *_counts(found),
     ]
-    gaps = [f"{name.replace('_', ' ')}: {value}" for name, value in (health.diagnostics or {}).items() if _tells(name)]
+    gaps = [_gap(name, value) for name, value in (health.diagnostics or {}).items() if _tells(name)]
     return [*rows, *((tr("Note"), gap) for gap in gaps)]
 
 
@@ -201,6 +219,13 @@ def _manifest(found: SourceHealth) -> list[tuple[str, str]]:
         (tr("Past"), _word(_PASTS, manifest.as_of_support)),
         (tr("Sensitivity"), _word(_SENSITIVITIES, manifest.sensitivity)),
     ]
+
+
+def _gap(name: str, value: JsonValue) -> str:
+    """What a source reports about itself; a word that another program brought along stays as it is."""
+    if name in _GAPS and isinstance(value, int):
+        return tr(_GAPS[name], count=number(value))
+    return f"{name.replace('_', ' ')}: {value}"
 
 
 def _tells(name: str) -> bool:

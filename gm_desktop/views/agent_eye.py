@@ -67,6 +67,10 @@ class AgentEyeView(QWidget):
     def _wire(self) -> None:
         self._viewmodel.changed.connect(self._show)
 
+    def focus(self) -> None:
+        """The keyboard reads the text, now or once it is there."""
+        self.pane.setFocus()
+
     def copy_shown(self) -> None:
         """Puts exactly what is shown on the clipboard."""
         if self._viewmodel.shown:

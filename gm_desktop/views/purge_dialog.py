@@ -9,7 +9,7 @@ from gm_desktop.i18n import tr, tr_count
 from gm_desktop.models.line_list import LineList
 from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.viewmodels.settings_keeping import KeepingSettings
-from gm_desktop.widgets.basics import push_button, row, text_label
+from gm_desktop.widgets.basics import push_button, row, set_kind, text_label
 from gm_desktop.widgets.form_card import ResultLine
 from gm_desktop.widgets.line_view import LineView
 
@@ -31,6 +31,7 @@ class PurgeDialog(QDialog):
         self._make_widgets(text)
         self._lay_out()
         self._wire()
+        self._show_preview()
         self._look_soon()
 
     def _make_widgets(self, text: str) -> None:
@@ -109,13 +110,14 @@ class PurgeDialog(QDialog):
         preview = self._viewmodel.preview
         self.lines.set_lines(() if preview is None else preview.lines)
         if preview is None:
-            self.found.setText("")
+            self.found.setText(tr("The facts that go are listed here."))
         elif preview.count:
             more = preview.count - len(preview.lines)
             said = tr_count("{count} fact goes.", "{count} facts go.", preview.count)
             self.found.setText(said + (" " + tr("The first of them:") if more > 0 else ""))
         else:
             self.found.setText(tr("No fact holds it now. The journal, backups and indexes are looked through as well."))
+        set_kind(self.found, "muted" if preview is None else "strong")
         self._refresh()
 
     def _refresh(self) -> None:

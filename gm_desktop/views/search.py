@@ -257,6 +257,7 @@ class SearchPage(Page):
             self.side,
             set_batch=lambda is_batch: self.set_batch(is_batch=is_batch),
             set_eye=lambda is_open: self.set_eye(is_open=is_open),
+            deselect=self.query.deselect,
         )
 
     def is_settled(self) -> bool:
@@ -291,6 +292,10 @@ class SearchPage(Page):
         self.eye_chip.setChecked(is_open)
         self._models.eye.set_open(is_open)
         self._show_body()
+        if self._stack.currentWidget() is self.eye:
+            self.eye.focus()
+        elif not is_open:
+            self.activate()
 
     def follow(self, fact_id: str) -> None:
         """Explains why a fact is not among the hits."""

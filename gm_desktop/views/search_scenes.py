@@ -12,9 +12,14 @@ _TOO_LONG_AGO_S = 400 * 86_400
 
 
 def search_scenes(
-    models: SearchModels, side: SearchInspector, set_batch: Callable[[bool], None], set_eye: Callable[[bool], None]
+    models: SearchModels,
+    side: SearchInspector,
+    *,
+    set_batch: Callable[[bool], None],
+    set_eye: Callable[[bool], None],
+    deselect: Callable[[], None],
 ) -> tuple[tuple[str, Callable[[], None]], ...]:
-    """Scenes in order, each from where the one before ended."""
+    """Scenes in order, each from where the one before ended. `deselect`: the question is to be read, not typed over."""
 
     def why_not() -> None:
         side.open_tab("why_not")
@@ -40,6 +45,7 @@ def search_scenes(
 
     def past() -> None:
         set_batch(False)
+        deselect()
         models.search.set_as_of_ago(_TOO_LONG_AGO_S)
 
     return (

@@ -76,7 +76,7 @@ class RankingSection(Section):
         card.add(
             tr("Word gate"),
             self.gate,
-            tr("How much of the question's weight in words a fact must share to be ranked by words"),
+            tr("How much of the question's weight in words a fact must share to be ranked by words."),
         )
         card.add_wide(self.exact)
         card.add_wide(row(self.lab, 1))

@@ -155,7 +155,9 @@ class SourcePanel(QWidget):
         self.said_title = text_label(tr("What its program said last"), "section")
         self.said = TextPane(theme, most_px=200)
         self.said.setAccessibleName(tr("Error output"))
-        self.title.setMinimumHeight(self.restart.sizeHint().height())  # in one place with and without buttons
+        policy = self.restart.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # the title stays in its place
+        self.restart.setSizePolicy(policy)
         body = QWidget()
         inner = QVBoxLayout(body)
         inner.setContentsMargins(0, 16, MARGIN, MARGIN)

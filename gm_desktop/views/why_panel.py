@@ -120,9 +120,7 @@ class WhyPanel(QWidget):
         self._replaced_title = text_label(tr("Replaced"), "section")
         self.replaced = Timeline(self._theme, opens=True)
         self.coverage = text_label("", "small", wrap=True)
-        self._empty = EmptyState(
-            self._theme, "scale", tr("Why this?"), tr("Select a hit to see how its score came to be."), text_width=220
-        )
+        self._empty = EmptyState(self._theme, "scale", "", text_width=220)
 
     def _lay_out(self) -> None:
         body = QWidget()
@@ -159,9 +157,11 @@ class WhyPanel(QWidget):
         self.fact_wanted.emit(self._fact_id)
 
     def show_why(self, why: WhyDetails | None, *, count: int = 0, coverage: str = "") -> None:
-        """Explains a hit of `count`; None: there is none."""
+        """Explains a hit of `count`; None: none is chosen, or there is none to choose."""
         self._stack.setCurrentWidget(self._empty if why is None else self._area)
         if why is None:
+            hint = tr("Select a hit to see how its score came to be.") if count else tr("There is no hit to explain.")
+            self._empty.say("scale", tr("Why this?"), hint)
             return
         self._fact_id = why.id
         self._place.setText(tr("Hit {position} of {count}", position=why.position, count=count))

@@ -121,10 +121,13 @@ def test_the_eye_shows_what_a_client_gets_to_the_byte(desk: Desk) -> None:
     assert said.text_size == f"{answer.text_bytes} bytes"
     assert desk.page.eye.pane.raw_text() == answer.text
     assert desk.page.eye.isVisible()
+    assert desk.page.focusWidget() is desk.page.eye.pane
     desk.page.eye.payload_chip.click()
     assert json.loads(desk.page.eye.pane.raw_text()) == answer.payload
     desk.page.eye.copy_shown()
     assert json.loads(QGuiApplication.clipboard().text()) == answer.payload
+    desk.page.set_eye(is_open=False)
+    assert desk.page.focusWidget() is desk.page.query
 
 
 def test_the_eye_with_receipts_and_options(desk: Desk) -> None:

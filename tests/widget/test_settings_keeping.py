@@ -207,6 +207,7 @@ def test_a_text_goes_for_good_after_it_was_shown_and_a_word_was_typed(
     qtbot.waitUntil(lambda: bool(written))
     section.purge.click()
     dialog = section.window().findChildren(PurgeDialog)[-1]
+    assert dialog.found.text() == "The facts that go are listed here."
     assert not dialog.remove.isEnabled()
     dialog.text.setPlainText("Rollbacks take ten minutes")
     qtbot.waitUntil(lambda: dialog.found.text() == "1 fact goes.")

@@ -20,13 +20,15 @@ from gm_desktop.sources_desk import source_places
 from gm_desktop.theme import Theme
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.source_settings import fields_of, settings_from
-from gm_desktop.viewmodels.source_words import details
+from gm_desktop.viewmodels.source_words import details, verdict
 from gm_desktop.viewmodels.sources import Greeting, Places, SourceDraft, SourcesViewModel
 from gm_desktop.views.sources import SOURCE, SourcesPage
 from gm_engine import FactQuery, Memory, SourceRef
 from gm_engine.clock import format_ns
 from gm_engine.errors import NotFound
 from gm_engine.recall_protocol.adapter_settings import SETTINGS_SCHEMA
+from gm_engine.recall_protocol.joint_answer import SourceAnswer, SourceOutcome, join
+from gm_engine.recall_protocol.payloads import Candidate
 from gm_engine.recall_protocol.source_config import SourceConfig, SourcesFile
 from tests.fakes.command_line import ROOT
 from tests.fakes.other_source import MANIFEST
@@ -96,6 +98,12 @@ def test_each_source_says_how_it_is(page: SourcesPage, file: SourcesFile, qtbot:
     assert page.source.said.toPlainText() == "reading notes in mode partial"
     assert page.tabs.currentIndex() == SOURCE
     assert page.source.remove.isVisible()
+    top = page.source.title.geometry().center().y()
+    page._on_chosen("memory")
+    assert ("Note", "Facts without a vector: 1", "") in page.viewmodel.details
+    assert page.viewmodel.lines.lines[0].note == "Seen in part"
+    assert not page.source.remove.isVisible()
+    qtbot.waitUntil(lambda: page.source.title.geometry().center().y() == top)
 
 
 def test_what_a_source_keeps_is_said_in_the_language_of_the_window_but_for_words_of_its_own(
@@ -134,6 +142,19 @@ def test_one_question_shows_hits_in_one_order_and_a_chip_for_everybody(
     assert "it ended in the middle" in page.viewmodel.chips[2].sentence
     assert [line.mark for line in page.viewmodel.hits.lines] == ["Memory", "notes", "notes"]
     assert page.search.verdict.text() == "3 hits; no answer from broken; only a part of Memory was seen."
+
+
+def test_how_many_hits_were_found_is_said_where_the_list_ends_early() -> None:
+    def part(source_id: str, *texts: str) -> SourceAnswer:
+        found = tuple(
+            Candidate(text, text, f"{source_id}:{at}", "note", text, at, "internal", content_fingerprint=text)
+            for at, text in enumerate(texts, 1)
+        )
+        return SourceAnswer(SourceOutcome(source_id, "answered", found=len(found)), found, 1.0)
+
+    parts = [part("a", "one", "two", "three"), part("b", "one", "four")]
+    assert verdict(join("q", parts, limit=2)) == "2 of 4 hits."
+    assert verdict(join("q", parts, limit=9)) == "4 hits."  # one was found by both
 
 
 def test_nothing_found_is_only_said_when_all_have_looked(
