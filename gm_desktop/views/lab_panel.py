@@ -35,6 +35,7 @@ class MetricTable(QWidget):
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(4)
         grid.setColumnStretch(0, 1)
+        grid.setColumnMinimumWidth(3, 52)
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         for column, title in enumerate((tr("Saved"), tr("Tried"), ""), 1):
             grid.addWidget(text_label(title, "small"), 0, column, right)
@@ -46,7 +47,6 @@ class MetricTable(QWidget):
             for column, label in enumerate(labels):
                 label.setFont(font)
                 grid.addWidget(label, at, column, right if column else Qt.AlignmentFlag.AlignVCenter)
-            labels[3].setMinimumWidth(52)
             labels[3].setAlignment(right)
             self.rows.append(labels)
 
