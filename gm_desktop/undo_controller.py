@@ -64,8 +64,12 @@ class UndoController(QObject):
     def did(self, text: str, seq: int | str) -> None:
         """Notes a committed action, named `text` in the past tense (`Pinned 3 facts`), and offers to undo it.
 
-        `seq` is the journal seq (or group) of its entry, for instance the version of a fact it returned.
+        `seq` is the journal seq (or group) of its entry, for instance the version of a fact it returned. An answer that
+        comes when its store was closed already is told only: in the next store that seq is something else.
         """
+        if not self._host.is_open:
+            self._notices.show(text, level="success")
+            return
         step = _Step(text, seq)
         self._stack.push(step)
         index = self._stack.index()

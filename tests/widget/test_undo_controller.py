@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from pytestqt.qtbot import QtBot
 
@@ -121,3 +122,17 @@ def test_closing_the_store_forgets_the_steps(open_host: EngineHost, undo: UndoCo
     undo.did("Added one", _remember(open_host, qtbot, "one").version)
     open_host.close_store()
     assert not undo.can_undo
+
+
+def test_a_step_whose_store_was_left_is_told_and_never_undoes_something_in_the_next_store(
+    open_host: EngineHost, undo: UndoController, told: list[Notice], qtbot: QtBot, tmp_path: Path
+) -> None:
+    open_host.write(
+        lambda memory: memory.remember("sales", "Written at the last moment"),
+        lambda fact: undo.did("Added a fact to sales", fact.version),
+    )
+    with qtbot.waitSignal(open_host.store_opened):
+        open_host.open_store(tmp_path / "another")
+    assert [(each.text, each.action) for each in told] == [("Added a fact to sales", None)]
+    assert not undo.can_undo
+    assert undo.undo_text == ""
