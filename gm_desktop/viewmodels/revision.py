@@ -60,7 +60,7 @@ class RevisionViewModel(QObject):
         self.part = 0
         self.confidence = ""
         self.changes = WordChanges((), (), "words")
-        self.is_saving = False
+        self._saving: _Target | None = None  # what the save that the editor waits for would replace
         self._compare_soon = QTimer(self, singleShot=True, interval=COMPARE_PAUSE_MS)
         self._compare_soon.timeout.connect(self._compare)
         host.changed.connect(self._on_changed)
@@ -70,6 +70,11 @@ class RevisionViewModel(QObject):
     def is_open(self) -> bool:
         """Whether there is a draft."""
         return self._target is not None
+
+    @property
+    def is_saving(self) -> bool:
+        """Whether the open draft is being written."""
+        return self._saving is not None
 
     @property
     def before(self) -> str:
@@ -134,7 +139,7 @@ class RevisionViewModel(QObject):
         self.part = 0
         self._cut(self._kept.pop(target.id, target.text))
         self.confidence = ""
-        self.is_saving = False
+        self._saving = None
         self._compare()
 
     def set_draft(self, text: str) -> None:
@@ -152,27 +157,36 @@ class RevisionViewModel(QObject):
         self.changes_changed.emit()
 
     def save(self) -> None:
-        """Writes the revision; `saved` or a conflict follows."""
+        """Writes the revision; `saved` or a conflict follows, also when the editor was left meanwhile."""
         target = self._target
         if target is None or not self.can_save:
             return
         text, label = self.draft, self.confidence or None
-        self.is_saving = True
+        self._saving = target
         self.changes_changed.emit()
 
         def job(memory: Memory) -> Fact:
             expected = {target.id: target.version}
             return memory.revise(target.agent_id, [target.id], text, confidence=label, expected=expected)
 
-        self._host.write(job, self._on_saved, self._on_failed)  # no ticket: what is written needs its undo step
+        def done(fact: Fact) -> None:
+            self._undo.did(tr("Revised a fact"), fact.version)
+            if self._kept.get(target.id) == text:
+                del self._kept[target.id]
+            if self._saving is target:
+                self.discard()
+            self.saved.emit(fact.id)
 
-    def _on_saved(self, fact: Fact) -> None:
-        self._undo.did(tr("Revised a fact"), fact.version)
-        self.discard()
-        self.saved.emit(fact.id)
+        def failed(error: GrayMatterError) -> None:
+            if self._saving is target:
+                self._on_failed(error)
+            else:
+                self._host.failed.emit(error)  # the editor was left: the draft waits until the fact is revised again
+
+        self._host.write(job, done, failed)  # no ticket: what is written needs its undo step
 
     def _on_failed(self, error: GrayMatterError) -> None:
-        self.is_saving = False
+        self._saving = None
         if error.code == "fact_changed":
             self._look_again()
         else:
@@ -226,8 +240,7 @@ class RevisionViewModel(QObject):
         self._latest.cancel()
         self._compare_soon.stop()
         if self._target is not None:
-            self._target = self._newer = None
-            self.is_saving = False
+            self._target = self._newer = self._saving = None
             self.closed.emit()
 
 

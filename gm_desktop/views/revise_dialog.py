@@ -126,6 +126,7 @@ class ReviseDialog(QDialog):
             else tr_count("{count} place changed", "{count} places changed", places)
         )
         self.save.setEnabled(self._revision.can_save)
+        self.diff.after.setReadOnly(self._revision.is_saving)  # a letter more would not be in what is written
 
     def _show_conflict(self) -> None:
         newer = self._revision.conflict
