@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from exporters.obsidian.folder import notes_elsewhere, open_folder
+from exporters.obsidian.folder import notes_elsewhere, open_folder, unreadable
 from exporters.obsidian.links import BrokenLink, VaultIndex, link_targets
 from exporters.obsidian.names import NOTE_SUFFIX, path_key
 from exporters.obsidian.note_file import NoteUnreadable, take_apart
@@ -31,8 +31,11 @@ def check_links(
     Raises `PublishRefused` or `Cancelled`.
     """
     token = cancel or CancelToken()
-    if not (vault / folder).is_dir():
-        return LinkCheck(0, 0, ())
+    try:
+        if not (vault / folder).is_dir():
+            return LinkCheck(0, 0, ())
+    except OSError as error:
+        raise unreadable(str(vault), error) from error
     place = open_folder(vault, folder, create=False)
     paths = [path for path in place.scan().files if path_key(path).endswith(NOTE_SUFFIX)]
     index = VaultIndex([*(f"{place.name}/{path}" for path in paths), *(path for path, _ in notes_elsewhere(place))])

@@ -35,11 +35,12 @@ _BINARY = getattr(os, "O_BINARY", 0)
 class Scan:
     """What lies in the folder: every visible file and directory by its path relative to the folder, with `/`.
 
-    `leftovers` are temporary files of a publish that was killed.
+    `occupied` are the names of whatever is no file: directories, links, pipes. `leftovers` are temporary files of a
+    publish that was killed.
     """
 
     files: Mapping[str, Stamp]
-    directories: frozenset[str]
+    occupied: frozenset[str]
     read_only: frozenset[str]
     leftovers: tuple[str, ...]
 
@@ -62,37 +63,45 @@ class Folder:
         Raises `PublishRefused` for a vault inside the folder, for links that leave it and for what may not be read.
         """
         files: dict[str, Stamp] = {}
-        directories: set[str] = set()
+        occupied: set[str] = set()
         read_only: set[str] = set()
-        leftovers = [f"{FOLDER}/{e.name}" for e in _entries(self.root / FOLDER) if e.name.startswith(_TEMPORARY)]
+        leftovers = [f"{FOLDER}/{e.name}" for e in self._entries(FOLDER) if e.name.startswith(_TEMPORARY)]
         pending = [""]
         while pending:
             directory = pending.pop()
-            try:
-                entries = _entries(self.root / directory)
-            except OSError as error:
-                raise _unreadable(f"{self.name}/{directory}", error) from error
-            for entry in entries:
+            for entry in self._entries(directory):
                 path = f"{directory}/{entry.name}" if directory else entry.name
                 if entry.is_symlink():
                     self._check_link(path)
+                    occupied.add(path)
                 elif entry.name == CONFIG_FOLDER:
                     raise PublishRefused(f"{self.name}/{path} belongs to another vault.", path=path)
                 elif entry.name.startswith("."):
                     leftovers += [path] if entry.name.startswith(_TEMPORARY) else []
                 elif entry.is_dir(follow_symlinks=False):
                     pending.append(path)
-                    directories.add(path)
+                    occupied.add(path)
                 else:
-                    found = entry.stat(follow_symlinks=False)
+                    try:
+                        found = entry.stat(follow_symlinks=False)
+                    except FileNotFoundError:
+                        continue  # gone since the directory was listed
+                    if not stat.S_ISREG(found.st_mode):  # reading a pipe would wait for whoever writes into it
+                        occupied.add(path)
+                        continue
                     files[path] = Stamp.of(found)
                     if not found.st_mode & stat.S_IWUSR:
                         read_only.add(path)
-        return Scan(files, frozenset(directories), frozenset(read_only), tuple(leftovers))
+        return Scan(files, frozenset(occupied), frozenset(read_only), tuple(leftovers))
+
+    def _entries(self, directory: str) -> list[os.DirEntry[str]]:
+        try:
+            return _entries(self.root / directory)
+        except OSError as error:
+            raise unreadable(f"{self.name}/{directory}" if directory else self.name, error) from error
 
     def _check_link(self, path: str) -> None:
-        target = (self.root / path).resolve()
-        if not target.is_relative_to(self.root):
+        if not _leads_into(self.root / path, self.root):
             raise PublishRefused(f"{self.name}/{path} is a link that leads out of the folder.", path=path)
 
     def read(self, path: str, size: int = -1) -> bytes | None:
@@ -103,7 +112,7 @@ class Folder:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise _unreadable(f"{self.name}/{path}", error) from error
+            raise unreadable(f"{self.name}/{path}", error) from error
 
     def stamp(self, path: str) -> Stamp | None:
         """The present stamp of a file; None when it is missing."""
@@ -187,6 +196,8 @@ class Folder:
     def _free_in_trash(self, path: str) -> Path:
         relative = PurePosixPath(self.name, path)
         target = self.vault / TRASH / relative
+        if not _leads_into(target.parent, self.vault):
+            raise PublishRefused(f"{TRASH} is a link that leads out of the vault.", path=TRASH)
         number = 0
         while os.path.lexists(target):
             number += 1
@@ -204,10 +215,10 @@ class Folder:
         self._written.clear()
 
 
-def open_folder(vault: Path, name: str, *, create: bool = True) -> Folder:
+def open_folder(vault: Path, name: str, *, create: bool = True, store: Path | None = None) -> Folder:
     """The folder `name` of `vault`, both created if missing unless `create` is False.
 
-    Raises `PublishRefused` when it cannot be published to.
+    Raises `PublishRefused` when it cannot be published to, and when the directory `store` lies in it.
     """
     parts = PurePosixPath(name.replace("\\", "/")).parts
     if not parts or any(
@@ -217,8 +228,10 @@ def open_folder(vault: Path, name: str, *, create: bool = True) -> Folder:
     with _clear_errors(str(vault)):
         if create:
             vault.mkdir(parents=True, exist_ok=True)
-        folder = Folder(vault.resolve(), "/".join(parts))
+        folder = Folder(_resolved(vault), "/".join(parts))
         _check_surroundings(folder)
+        if store is not None and _leads_into(store, folder.root):
+            raise PublishRefused(f"{folder.root} holds the store itself: choose another folder.", path=str(folder.root))
         if not folder.root.is_dir():
             _check_writable(next(path for path in folder.root.parents if path.exists()))
             if not create:
@@ -251,10 +264,26 @@ def _check_surroundings(folder: Folder) -> None:
     target = folder.vault
     for part in (*PurePosixPath(folder.name).parts, FOLDER):
         target /= part
-        if target.is_symlink() and (part == FOLDER or not target.resolve().is_relative_to(folder.vault)):
+        if target.is_symlink() and (part == FOLDER or not _leads_into(target, folder.vault)):
             raise PublishRefused(f"{target} is a link that leads out of the folder.", path=str(target))
         if (target / CONFIG_FOLDER).exists():
             raise PublishRefused(f"{target} is another vault.", path=str(target))
+
+
+def _leads_into(link: Path, root: Path) -> bool:
+    """Whether a link ends inside `root`; one that goes in a circle ends nowhere."""
+    try:
+        return _resolved(link).is_relative_to(root)
+    except OSError:
+        return False
+
+
+def _resolved(path: Path) -> Path:
+    """Where a path leads. Raises `OSError` for links that go in a circle."""
+    try:
+        return path.resolve()
+    except RuntimeError as error:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from error
 
 
 def _check_writable(path: Path) -> None:
@@ -309,7 +338,7 @@ def notes_elsewhere(folder: Folder) -> Iterator[tuple[str, bytes]]:
                 continue
             if entry.is_dir(follow_symlinks=False):
                 pending.append(path)
-            elif path_key(path).endswith(NOTE_SUFFIX):
+            elif path_key(path).endswith(NOTE_SUFFIX) and entry.is_file(follow_symlinks=False):
                 yield path, first_bytes(Path(entry.path))
 
 
@@ -365,7 +394,8 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
-def _unreadable(path: str, error: OSError) -> PublishRefused:
+def unreadable(path: str, error: OSError) -> PublishRefused:
+    """What the system says of something that may not be read, as an error that a person can act on."""
     return PublishRefused(f"{path} cannot be read: {error.strerror or error}.", path=path)
 
 

@@ -158,7 +158,7 @@ def _places(
     if remove_orphans:
         for key in retired:
             del present[key]
-    taken = (*seen.scan.files, *seen.scan.directories)
+    taken = (*seen.scan.files, *seen.scan.occupied)
     layout = lay_out(
         contents,
         seen.manifest,

@@ -105,7 +105,7 @@ def publish(
     out since is an orphan. Raises `PublishRefused`, `DiskFull` or `Cancelled`; every note is then whole, and the next
     publish finishes the work.
     """
-    place = open_folder(vault, folder)
+    place = open_folder(vault, folder, store=memory.data_dir)
     run = _Run(memory, place, options or PublishOptions(), progress, cancel or CancelToken(), remove_orphans)
     with locked(place):
         plan = run.planned()
@@ -198,7 +198,7 @@ def preview(
 
     Raises `PublishRefused` or `Cancelled`.
     """
-    place = open_folder(vault, folder, create=False)
+    place = open_folder(vault, folder, create=False, store=memory.data_dir)
     plan = make_plan(
         memory, place, options=options or PublishOptions(), progress=progress, cancel=cancel or CancelToken()
     )

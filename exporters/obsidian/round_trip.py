@@ -57,7 +57,7 @@ def read_edits(
     `PublishRefused` (while a publish is under way, too: ask again) or `Cancelled`.
     """
     token = cancel or CancelToken()
-    place = open_folder(vault, folder, create=False)
+    place = open_folder(vault, folder, create=False, store=memory.data_dir)
     written = place.stamp(MANIFEST)
     manifest = load_manifest(place.read(MANIFEST))
     if not manifest.notes:

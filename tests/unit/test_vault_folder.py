@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from exporters.obsidian import folder as folder_module
 from exporters.obsidian.checking import check_links
 from exporters.obsidian.folder import is_locked, locked, open_folder, uses_markdown_links
 from exporters.obsidian.publish import preview, publish
 from exporters.obsidian.round_trip import read_edits
 from exporters.profiles import PublishOptions
 from gm_engine import DiskFull, Memory, PublishRefused
-from tests.fakes.vault_notes import GATE, change, fact_id, note, scouts_store
+from tests.fakes.vault_notes import GATE, LIFT, change, fact_id, note, scouts_store
 
 
 @pytest.fixture
@@ -51,6 +52,78 @@ def test_a_folder_that_is_a_vault_itself_and_records_behind_a_link_are_refused(m
     (vault / "Memory" / ".graymatter").symlink_to(vault / "records")
     with pytest.raises(PublishRefused, match="leads out of the folder"):
         publish(memory, vault)
+
+
+def test_a_pipe_is_no_note_and_nobody_waits_for_what_it_says(memory: Memory, vault: Path) -> None:
+    os.mkfifo(vault / "Memory" / "Facts" / "scout" / "A pipe.md")
+    os.mkfifo(vault / "A pipe.md")
+    note(vault, LIFT).rename(vault / "Lift.md")
+    memory.remember("scout", "A pipe.")
+    report = publish(memory, vault)
+    assert [left.status for left in report.left] == ["elsewhere"]
+    assert note(vault, "A pipe 1").is_file()
+    assert [edit.kind for edit in read_edits(memory, vault).edits] == []
+    assert check_links(vault).broken == ()
+
+
+def test_links_that_go_in_a_circle_are_refused(memory: Memory, vault: Path) -> None:
+    circle = vault / "Memory" / "circle"
+    circle.symlink_to(circle)
+    with pytest.raises(PublishRefused, match="Memory/circle is a link that leads out of the folder"):
+        publish(memory, vault)
+    around = vault.parent / "around"
+    around.symlink_to(around)
+    with pytest.raises(PublishRefused, match="around cannot be written"):
+        preview(memory, around)
+
+
+def test_records_and_vaults_that_are_no_folders_are_refused(memory: Memory, vault: Path, tmp_path: Path) -> None:
+    records = vault / "Memory" / ".graymatter"
+    records.rename(vault / "records")
+    records.write_text("mine")
+    with pytest.raises(PublishRefused, match=r"Memory/\.graymatter cannot be read: Not a directory"):
+        publish(memory, vault)
+    with pytest.raises(PublishRefused, match="cannot be read: Not a directory"):
+        preview(memory, records / "vault")
+    assert records.read_text() == "mine"
+
+
+def test_a_file_that_goes_while_the_folder_is_listed_is_not_there(
+    memory: Memory, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    young = vault / "Memory" / "Facts" / "scout" / "young.tmp"
+    young.touch()
+    listed = folder_module._entries
+
+    def listing(directory: Path) -> list[os.DirEntry[str]]:
+        found = listed(directory)
+        if directory == young.parent:
+            young.unlink(missing_ok=True)
+        return found
+
+    monkeypatch.setattr(folder_module, "_entries", listing)
+    assert publish(memory, vault).left == ()
+    assert not young.exists()
+
+
+def test_the_store_is_not_published_into_itself(memory: Memory, vault: Path) -> None:
+    store = memory.data_dir
+    before = {*store.iterdir()}
+    for act in (publish, preview, read_edits):
+        with pytest.raises(PublishRefused, match="holds the store itself"):
+            act(memory, store.parent, folder=store.name)
+    assert {*store.iterdir()} == before
+
+
+def test_links_of_a_vault_that_may_not_be_read_are_refused_in_words(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(_path: Path) -> bool:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_dir", forbidden)
+    with pytest.raises(PublishRefused, match=r"vault cannot be read: Permission denied"):
+        check_links(vault)
 
 
 def test_a_file_that_may_not_be_read_is_refused_in_words(
@@ -142,6 +215,17 @@ def test_a_lock_is_let_go_whatever_happens_and_leaves_no_open_file(vault: Path) 
 
 
 # --- the trash -------------------------------------------------------------------------------------------------------
+
+
+def test_a_trash_that_leads_out_of_the_vault_takes_nothing(memory: Memory, vault: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (vault / ".trash").symlink_to(elsewhere)
+    path = note(vault, GATE)
+    memory.retire("scout", [fact_id(memory, GATE)])
+    with pytest.raises(PublishRefused, match=r"\.trash is a link that leads out of the vault"):
+        publish(memory, vault, remove_orphans=True)
+    assert (path.is_file(), [*elsewhere.iterdir()]) == (True, [])
 
 
 def test_what_lies_in_the_trash_already_stays_there(memory: Memory, vault: Path) -> None:
