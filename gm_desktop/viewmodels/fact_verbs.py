@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.i18n import tr, tr_count
 from gm_desktop.models.fact_row import agent_title
-from gm_desktop.notices import Notices
+from gm_desktop.notices import Notices, sentence_for
 from gm_desktop.undo_controller import UndoController
 from gm_engine.errors import GrayMatterError
 from gm_engine.records import SHARED_AGENT_ID, Fact
@@ -52,11 +52,15 @@ class FactVerbs(QObject):
         """Whether a store is open for writing."""
         return self._host.is_open and not self._host.read_only
 
-    def add(self, agent_id: str, text: str, confidence: str) -> None:
-        """Remembers a new fact; `confidence` empty means no label. `added` follows with its id."""
+    def add(self, agent_id: str, text: str, confidence: str, answer: Callable[[str], None]) -> None:
+        """Remembers a new fact; `confidence` empty means no label. `added` follows with its id.
+
+        `answer` is told what went wrong in a sentence, or "" when the fact is there: whoever asked has its text still.
+        """
         label = confidence or None
 
         def done(fact: Fact) -> None:
+            answer("")
             self._undo.did(tr("Added a fact to {agent}", agent=agent_title(agent_id)), fact.version)
             self.added.emit(fact.id)
 
@@ -65,7 +69,7 @@ class FactVerbs(QObject):
                 return memory.remember_shared(text, confidence=label)
             return memory.remember(agent_id, text, confidence=label)
 
-        self._host.write(job, done)
+        self._host.write(job, done, lambda error: answer(sentence_for(error)))
 
     def pin(self, ids: Iterable[str]) -> None:
         """Pins live facts."""

@@ -62,6 +62,7 @@ class MemoryViewModel(QObject):
         self.sort: tuple[SortColumn, bool] = ("created", True)
         self.state: PageState = Loading()
         self.selected: frozenset[str] = frozenset()
+        self.left_text = ""  # of a new fact that was typed and not added
         self._total = 0
         self._known: FactListing | None = None
         self._written: frozenset[str] = frozenset()
@@ -158,6 +159,10 @@ class MemoryViewModel(QObject):
             return self.details.state.agent_id
         others = [line for line in self.agents.lines if line.agent_id not in (None, SHARED_AGENT_ID)]
         return max(others, key=lambda line: line.live).agent_id if others else None
+
+    def leave_text(self, text: str) -> None:
+        """Keeps the text of a new fact until the next one is added."""
+        self.left_text = text
 
     def agent_choices(self) -> list[tuple[str, str]]:
         """Namespaces a fact can be written to, as (id, title); shared is always among them."""
@@ -257,6 +262,7 @@ class MemoryViewModel(QObject):
         self._bodies.cancel()
         self._reload_soon.stop()
         self.select(())
+        self.left_text = ""
         self._known, self._written = None, frozenset()
         self.table.give_up()
         self.table.set_ids([])

@@ -85,10 +85,16 @@ class FactActions:
         return lambda: verb(self._viewmodel.selected)
 
     def add(self) -> None:
-        """Asks for a new fact."""
+        """Asks for a new fact; what was typed and left waits there."""
         model = self._viewmodel
-        dialog = AddFactDialog(model.agent_choices(), model.likely_agent, self._owner)
-        dialog.accepted_fact.connect(self._viewmodel.verbs.add)
+        dialog = AddFactDialog(model.agent_choices(), model.likely_agent, self._owner, model.left_text)
+        dialog.left.connect(model.leave_text)
+
+        def write(agent_id: str, text: str, confidence: str) -> None:
+            model.leave_text("")
+            model.verbs.add(agent_id, text, confidence, dialog.answer)
+
+        dialog.accepted_fact.connect(write)
         dialog.open()
 
     def revise(self) -> None:

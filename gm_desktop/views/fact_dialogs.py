@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QKeySequence, QShortcut, QTextCursor
 from PySide6.QtWidgets import QComboBox, QCompleter, QDialog, QPlainTextEdit, QVBoxLayout, QWidget
 
 from gm_desktop.i18n import tr
@@ -37,18 +37,24 @@ class AgentBox(QComboBox):
 
 
 class AddFactDialog(QDialog):
-    """Emits `accepted_fact(agent_id, text, confidence)`."""
+    """Emits `accepted_fact(agent_id, text, confidence)` and waits for `answer`; `left(text)` when it is cancelled.
+
+    One that is left while it waits is out of sight, and there again with its text when the answer is that it failed.
+    """
 
     accepted_fact = Signal(str, str, str)
+    left = Signal(str)
 
-    def __init__(self, agents: Sequence[tuple[str, str]], chosen: str | None, parent: QWidget) -> None:
+    def __init__(self, agents: Sequence[tuple[str, str]], chosen: str | None, parent: QWidget, text: str = "") -> None:
         super().__init__(parent)
+        self._is_waiting = False
         self.setWindowTitle(tr("Add a fact"))
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.finished.connect(self.deleteLater)
         self.setModal(True)
         self.resize(520, 340)
         self.agent = AgentBox(agents, chosen)
-        self.text = QPlainTextEdit()
+        self.text = QPlainTextEdit(text)
+        self.text.moveCursor(QTextCursor.MoveOperation.End)
         self.text.setPlaceholderText(tr("One fact, in a sentence that makes sense on its own"))
         self.text.setAccessibleName(tr("Text of the fact"))
         self.text.setTabChangesFocus(True)
@@ -56,6 +62,8 @@ class AddFactDialog(QDialog):
         self.label.setAccessibleName(tr("Confidence"))
         for each in ("", "verified", "inferred", "unverified"):
             self.label.addItem(confidence_title(each) if each else tr("No label"), each)
+        self.problem = text_label("", "danger", wrap=True)
+        self.problem.hide()
         self.save = push_button(tr("Add fact"), "primary", self._on_save)
         self._lay_out()
         self.text.textChanged.connect(self._refresh)
@@ -73,15 +81,41 @@ class AddFactDialog(QDialog):
         self.agent.setSizePolicy(self.label.sizePolicy())
         layout.addLayout(row(text_label(tr("To"), "muted"), self.agent, 1, self.label, spacing=SPACE))
         layout.addWidget(self.text, 1)
+        layout.addWidget(self.problem)
         layout.addLayout(row(1, push_button(tr("Cancel"), "", self.reject), self.save))
 
     def _refresh(self) -> None:
-        self.save.setEnabled(bool(self.text.toPlainText().strip()) and bool(self.agent.agent_id().strip()))
+        is_whole = bool(self.text.toPlainText().strip()) and bool(self.agent.agent_id().strip())
+        self.save.setEnabled(is_whole and not self._is_waiting)
+        self.text.setReadOnly(self._is_waiting)
+
+    def _raw_text(self) -> str:
+        return self.text.document().toRawText().replace("\u2029", "\n")
 
     def _on_save(self) -> None:
-        text = self.text.document().toRawText().replace("\u2029", "\n")
-        self.accepted_fact.emit(self.agent.agent_id(), text, str(self.label.currentData()))
-        self.accept()
+        self._is_waiting = True
+        self._refresh()
+        self.accepted_fact.emit(self.agent.agent_id(), self._raw_text(), str(self.label.currentData()))
+
+    def answer(self, problem: str) -> None:
+        """Closes when the fact was added; else says why it was not, with everything as it was typed."""
+        self._is_waiting = False
+        if not problem:
+            self.accept()
+            return
+        self.problem.setText(problem)
+        self.problem.show()
+        self._refresh()
+        self.open()
+        self.text.setFocus()
+
+    def reject(self) -> None:
+        """Esc and Cancel; what is on its way is not held up by them."""
+        if self._is_waiting:
+            self.hide()
+            return
+        self.left.emit(self._raw_text())
+        super().reject()
 
 
 class AgentDialog(QDialog):
