@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.shared.message import SessionMessage
     from mcp_types import JSONRPCMessage
+    from pydantic import ValidationError
 
     from gm_engine.mcp.service import Service
 
@@ -192,11 +193,33 @@ def _parsed(line: bytes | None) -> JSONRPCMessage | bytes:
     except UnicodeDecodeError as error:
         return _refusal(_PARSE_ERROR, f"The frame is no UTF-8 at byte {error.start}.")
     except ValidationError as error:
-        if any(each["type"] == "json_invalid" for each in error.errors(include_input=False, include_url=False)):
-            return _refusal(_PARSE_ERROR, "The frame is no JSON.")
-        return _refusal(_INVALID_REQUEST, "The frame is no JSON-RPC message.")
+        return _refused(line, error)
 
 
-def _refusal(code: int, message: str) -> bytes:
-    frame = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
+def _refused(line: bytes, error: ValidationError) -> bytes:
+    asked = _id_of(line)
+    if all(each["type"] != "json_invalid" for each in error.errors(include_input=False, include_url=False)):
+        return _refusal(_INVALID_REQUEST, "The frame is no JSON-RPC message.", asked)
+    if asked is None:
+        return _refusal(_PARSE_ERROR, "The frame is no JSON.")
+    return _refusal(_INVALID_REQUEST, "The frame holds a text cut inside a character, or is nested too deep.", asked)
+
+
+def _id_of(line: bytes) -> str | int | None:
+    """The id of a request that is refused, so that whoever waits for its answer gets one; None where none is told.
+
+    Clients that cut texts by UTF-16 units send halves of emoji, which only this reader takes.
+    """
+    try:
+        frame = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(frame, dict) or "result" in frame or "error" in frame:
+        return None
+    told = frame.get("id")
+    return told if isinstance(told, str | int) and not isinstance(told, bool) else None
+
+
+def _refusal(code: int, message: str, asked: str | int | None = None) -> bytes:
+    frame = {"jsonrpc": "2.0", "id": asked, "error": {"code": code, "message": message}}
     return json.dumps(frame).encode() + b"\n"

@@ -75,6 +75,25 @@ def texts(data_dir: Path) -> list[str]:
         return [fact.text for fact in memory.list_facts(FactQuery())]
 
 
+@pytest.mark.parametrize(
+    ("rest", "asked"),
+    [
+        (b'"id":5,"method":"ping","params":{"x":"half an emoji \\ud83d"}', 5),
+        (b'"id":"five","method":"ping","params":[]', "five"),
+        (b'"id":5', 5),
+        (b'"id":5,"method":"ping","params":{"x":' + b"[" * 300 + b"]" * 300 + b"}", 5),
+        (b'"id":5,"result":[]', None),
+        (b'"id":true,"method":"ping"', None),
+    ],
+)
+def test_a_request_that_cannot_be_taken_is_refused_by_its_id_so_that_nobody_waits_for_ever(
+    server: InnerServer, rest: bytes, asked: object
+) -> None:
+    server.write(b'{"jsonrpc":"2.0",' + rest + b"}\n")
+    refused = server.read()
+    assert (refused["id"], refused["error"]["code"]) == (asked, -32600)
+
+
 def test_a_conversation_is_kept_and_its_client_leaves_the_list(server: InnerServer, tmp_path: Path) -> None:
     server.initialize()
     tools = server.answer(server.send("tools/list"))["result"]["tools"]
