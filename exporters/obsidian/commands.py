@@ -9,7 +9,7 @@ from typing import get_args
 
 import click
 
-from exporters.obsidian.proposals import SOURCE, take_in, to_proposals
+from exporters.obsidian.proposals import SOURCE, spelt, take_in, to_proposals
 from exporters.obsidian.publish import preview, publish
 from exporters.obsidian.reading import read_note
 from exporters.obsidian.round_trip import read_edits
@@ -51,15 +51,26 @@ def _where(command: click.decorators.FC) -> click.decorators.FC:
 def _profile(memory: Memory, path: Path | None, folder: str | None, name: str | None) -> PublishProfile:
     """The vault that a command means: the one named, the profile's, or the only profile's."""
     found = profiles(memory)
+    place = None if path is None else str(path.absolute())
     if name is not None:
         wanted = profile(memory, name)
-    elif path is not None:
-        wanted = next((each for each in found if each.vault == str(path)), PublishProfile("", str(path)))
+    elif place is not None:
+        wanted = _published_to(found, place, folder)
     elif len(found) == 1:
         wanted = found[0]
     else:
         raise click.UsageError("Say which vault: --vault DIR or --profile NAME.", click.get_current_context())
-    return replace(wanted, vault=wanted.vault if path is None else str(path), folder=folder or wanted.folder)
+    return replace(wanted, vault=place or wanted.vault, folder=folder or wanted.folder)
+
+
+def _published_to(found: Sequence[PublishProfile], place: str, folder: str | None) -> PublishProfile:
+    """How a vault is published to: as its only profile says, else the plain way. Those of other folders say nothing."""
+    here = [each for each in found if spelt(each.vault) == spelt(place) and folder in (None, each.folder)]
+    if len(here) > 1:
+        raise click.UsageError(
+            "Several profiles publish to that vault: say which by --profile NAME.", click.get_current_context()
+        )
+    return here[0] if here else PublishProfile("", place)
 
 
 @vault.command()

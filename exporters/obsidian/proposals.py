@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from pathlib import Path
 
 from exporters.obsidian.edits import VaultEdit, VaultEdits
 from exporters.profiles import PublishProfile
@@ -14,7 +16,12 @@ SOURCE: ProposalSource = "vault"
 
 def scope_of(edits: VaultEdits) -> str:
     """What names the published folder in the inbox."""
-    return f"{edits.vault}::{edits.folder}"
+    return f"{spelt(edits.vault)}::{edits.folder}"
+
+
+def spelt(vault: str) -> str:
+    """The path of a vault as it is compared: one spelling, wherever it is named from."""
+    return os.path.normpath(Path(vault).absolute())
 
 
 def to_proposals(edits: VaultEdits) -> tuple[NewProposal, ...]:

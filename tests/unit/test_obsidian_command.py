@@ -113,6 +113,36 @@ def test_a_vault_is_named_by_its_path_its_profile_or_because_there_is_only_one(s
     assert (unknown.code, unknown.error["code"]) == (3, "not_found")
 
 
+def test_a_folder_of_a_vault_is_published_as_its_own_profile_says(store: Path, tmp_path: Path) -> None:
+    vault = tmp_path / "v"
+    assert run("--data-dir", store, "remember", "miner", "Dig here.").code == 0
+    for name, folder, agent in (("one", "One", "scout"), ("two", "Two", "miner")):
+        save = ("vault", "profile", "save", name, "--vault", vault, "--folder", folder, "--agent", agent)
+        assert run("--data-dir", store, *save).code == 0
+        assert run("--data-dir", store, "export", "obsidian", "--profile", name).code == 0
+    for folder in ("One", "Two"):
+        plan = run("--data-dir", store, "vault", "status", "--vault", vault, "--folder", folder, "--json").json["plan"]
+        assert (plan["new"], plan["orphaned"]) == (0, 0)
+    third = run("--data-dir", store, "vault", "status", "--vault", vault, "--folder", "Three", "--json").json
+    assert (third["folder"], third["plan"]["new"]) == ("Three", 6)
+    either = run("--data-dir", store, "vault", "tidy", "--vault", vault)
+    assert (either.code, "--profile NAME" in either.err) == (2, True)
+
+
+def test_a_vault_is_the_same_wherever_it_is_named_from(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = tmp_path / "v"
+    run("--data-dir", store, "vault", "profile", "save", "home", "--vault", vault, "--folder", "Brain")
+    run("--data-dir", store, "export", "obsidian", "--profile", "home")
+    (note,) = (vault / "Brain" / "Facts" / "scout").iterdir()
+    note.unlink()
+    monkeypatch.chdir(tmp_path)
+    for named in ("v", vault / ".." / "v", vault):
+        cards = run("--data-dir", store, "vault", "inbox", "--vault", named, "--json").json["proposals"]
+        assert [card["kind"] for card in cards] == ["retire"]
+
+
 def test_store_and_vault_are_merged_by_hand_one_card_at_a_time(store: Path, tmp_path: Path) -> None:
     vault = tmp_path / "v"
     for text in ("The gate opens at nine.", "The lift is broken."):
