@@ -41,7 +41,7 @@ def take_screenshots(
         places = Places(scratch / "preferences", scratch / "logs")
         app = App(qt, places=places, clock=SystemClock(), theme_mode="light", language=language)
         app.window.resize(QSize(*size))
-        show = _Show(app, target, scratch, data_dir)
+        show = Show(app, target, scratch, data_dir)
         show.finished.append(qt.exit)
         app.window.show()
         QTimer.singleShot(0, show, show.start)
@@ -51,7 +51,7 @@ def take_screenshots(
     return code
 
 
-class _Show(QObject):
+class Show(QObject):
     """Walks through the program: a generator that yields what to wait for."""
 
     def __init__(self, app: App, target: Path, scratch: Path, data_dir: Path | None) -> None:
@@ -70,6 +70,14 @@ class _Show(QObject):
     def start(self) -> None:
         """Begins the walk."""
         self._timer.start()
+
+    def shoot(self, name: str, window: QWidget | None = None) -> Iterator[Condition]:
+        """Takes the picture of a window, the program's by default, in each theme, once its page is at rest."""
+        for theme in THEMES:
+            self._app.theme.set_mode(theme)
+            yield _rest(SETTLE_MS)
+            yield self._is_at_rest  # what a page draws in pieces is drawn anew in the other colours
+            _grab(window or self._app.window, self._target / f"{name}-{theme}.png")
 
     def _on_step(self) -> None:
         if not self._condition():
@@ -94,7 +102,7 @@ class _Show(QObject):
 
     def _play(self) -> Iterator[Condition]:
         app, host = self._app, self._app.host
-        yield from self._shoot("welcome")
+        yield from self.shoot("welcome")
         if self._data_dir is None:
             app.flow.open_demo(self._scratch / "demo")
         else:
@@ -109,7 +117,7 @@ class _Show(QObject):
         yield from self._tour()  # on pages that nobody has used, as a new person sees it
         yield from self._pages("")
         app.window.palette_popup.open()
-        yield from self._shoot("palette")
+        yield from self.shoot("palette")
         app.window.palette_popup.close_palette()
         yield from self._dialogs()
         host.close_store()
@@ -123,17 +131,17 @@ class _Show(QObject):
             self._app.show_page(page_id)
             yield page.is_settled
             if suffix:
-                yield from self._shoot(page_id + suffix)
+                yield from self.shoot(page_id + suffix)
                 continue
             page.prepare_screenshot()
             yield _rest(SETTLE_MS)
             yield page.is_settled
-            yield from self._shoot(page_id)
+            yield from self.shoot(page_id)
             for name, prepare in page.screenshot_scenes():
                 prepare()
                 yield _rest(SETTLE_MS)
                 yield page.is_settled
-                yield from self._shoot(f"{page_id}-{name}")
+                yield from self.shoot(f"{page_id}-{name}")
 
     def _tour(self) -> Iterator[Condition]:
         self._app.show_page("memory")
@@ -141,7 +149,7 @@ class _Show(QObject):
         while (card := self._app.tour.card) is not None:
             page = self._app.window.built_pages[self._app.window.page_id or ""]
             yield page.is_settled
-            yield from self._shoot(f"tour-{page.page_id}")
+            yield from self.shoot(f"tour-{page.page_id}")
             card.next.click()
 
     def _dialogs(self) -> Iterator[Condition]:
@@ -151,14 +159,12 @@ class _Show(QObject):
             yield _rest(SETTLE_MS)
             for window in QApplication.topLevelWidgets():
                 if window.isVisible() and window is not self._app.window:
-                    yield from self._shoot(name.replace(".", "-"), window)
+                    yield from self.shoot(name.replace(".", "-"), window)
                     window.close()
 
-    def _shoot(self, name: str, window: QWidget | None = None) -> Iterator[Condition]:
-        for theme in THEMES:
-            self._app.theme.set_mode(theme)
-            yield _rest(SETTLE_MS)
-            _grab(window or self._app.window, self._target / f"{name}-{theme}.png")
+    def _is_at_rest(self) -> bool:
+        page_id = self._app.window.page_id
+        return page_id is None or self._app.window.built_pages[page_id].is_settled()
 
     def _wait_for_vectors(self) -> Iterator[Condition]:
         answers: list[int] = [1]

@@ -1,4 +1,4 @@
-"""Screenshots of a store that cannot be opened."""
+"""Screenshots of a store that cannot be opened, and when a picture is taken."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
-from gm_desktop.screenshots import take_screenshots
+from gm_desktop import screenshots
+from gm_desktop.app import App
+from gm_desktop.screenshots import Show, take_screenshots
+from gm_desktop.views.graph import GraphPage
 
 
 def test_a_store_that_is_not_there_ends_with_a_sentence(
@@ -17,3 +21,22 @@ def test_a_store_that_is_not_there_ends_with_a_sentence(
     assert take_screenshots(qapp, tmp_path / "pictures", data_dir=nowhere, size=(1280, 800)) == 1
     assert str(nowhere) in capsys.readouterr().err
     assert not nowhere.exists()
+
+
+def test_the_graph_is_drawn_in_the_colours_of_a_theme_before_its_picture_is_taken(
+    open_app: App, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screenshots, "SETTLE_MS", 0)  # nothing but the page itself says when it is drawn
+    taken: list[bool] = []
+    monkeypatch.setattr(screenshots, "_grab", lambda _window, _path: taken.append(page.is_settled()))
+    with qtbot.waitSignal(open_app.host.changed):
+        open_app.host.write(lambda memory: memory.graph.add("Rotterdam", "place"), lambda _: None)
+    open_app.show_page("graph")
+    page = open_app.window.pages["graph"]
+    assert isinstance(page, GraphPage)
+    qtbot.waitUntil(lambda: page.is_settled() and page.stage.canvas.isVisible())
+    show = Show(open_app, tmp_path, tmp_path, None)
+    for is_ready in show.shoot("graph"):
+        qtbot.waitUntil(is_ready)
+    show.deleteLater()
+    assert taken == [True, True]
