@@ -27,14 +27,14 @@ def test_the_graph_is_drawn_in_the_colours_of_a_theme_before_its_picture_is_take
     open_app: App, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(screenshots, "SETTLE_MS", 0)  # nothing but the page itself says when it is drawn
-    taken: list[bool] = []
-    monkeypatch.setattr(screenshots, "_grab", lambda _window, _path: taken.append(page.is_settled()))
     with qtbot.waitSignal(open_app.host.changed):
         open_app.host.write(lambda memory: memory.graph.add("Rotterdam", "place"), lambda _: None)
     open_app.show_page("graph")
     page = open_app.window.pages["graph"]
     assert isinstance(page, GraphPage)
     qtbot.waitUntil(lambda: page.is_settled() and page.stage.canvas.isVisible())
+    taken: list[bool] = []
+    monkeypatch.setattr(screenshots, "_grab", lambda _window, _path: taken.append(page.is_settled()))
     show = Show(open_app, tmp_path, tmp_path, None)
     for is_ready in show.shoot("graph"):
         qtbot.waitUntil(is_ready)
