@@ -17,7 +17,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "list": ("list ops --text warehouse", "list --all --retired --json"),
     "remember": (
         'remember ops "Backups run at 02:00." --confidence verified',
-        "echo a long text | graymatter remember ops -",
+        "printf %s 'A long text' | graymatter remember ops -",
     ),
     "recall": ('recall ops "when do backups run"', 'recall ops "who is on call" --explain --top-k 3 --json'),
     "why-not": ('why-not ops "when do backups run" 01KT880Z00NYQ5MEWGJTABCDEF',),
@@ -114,7 +114,7 @@ def with_examples(command: click.Command, path: str) -> click.Command:
     """The command with its examples below its help, and so for the commands in it that are loaded already."""
     lines = EXAMPLES.get(path, ())
     if lines and command.epilog is None:
-        shown = "\n".join(f"  {line}" if line.startswith("echo ") else f"  graymatter {line}" for line in lines)
+        shown = "\n".join(f"  {line}" if line.startswith("printf ") else f"  graymatter {line}" for line in lines)
         command.epilog = f"\b\nExample{'s' if len(lines) > 1 else ''}:\n{shown}"
     if isinstance(command, click.Group):
         for name, inner in command.commands.items():

@@ -99,7 +99,7 @@ def _paged(source: Memory | MemoryView, ids: list[str]) -> Iterator[Fact]:
 @click.option("--shared", is_flag=True, help="Keep it in the namespace that every agent reads; AGENT may be left out.")
 @shared_options
 def remember(agent: str, text: str | None, *, confidence: str | None, shared: bool) -> None:
-    """Keep TEXT as a fact of AGENT. TEXT `-` reads standard input."""
+    """Keep TEXT as a fact of AGENT. TEXT `-` reads standard input, every character of it."""
     if text is None:
         if not shared:
             raise click.UsageError("Missing argument 'TEXT'.", click.get_current_context())

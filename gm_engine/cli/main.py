@@ -67,6 +67,7 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code; the console script exits with it."""
+    _stand_in_for_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -83,6 +84,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_output()
         return EXIT_ERROR
     return code
+
+
+def _stand_in_for_closed_streams() -> None:
+    """Whoever started us may have closed standard streams: then there is nothing to read, and nobody who listens."""
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 
 def _run_child(given: list[str]) -> int:
@@ -116,7 +127,8 @@ def _told(error: BaseException) -> tuple[str, str, int]:
         case GrayMatterError():
             return error.code, error.message, exit_code(error)
         case OSError():
-            return "io_error", str(error), EXIT_ERROR
+            said = error.strerror or str(error)
+            return "io_error", said if error.filename is None else f"{error.filename}: {said}", EXIT_ERROR
         case _:
             return Cancelled.code, "Interrupted; what was finished before is kept.", EXIT_INTERRUPTED
 

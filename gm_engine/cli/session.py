@@ -16,7 +16,7 @@ import click
 from gm_engine.cli.plain import ProgressLine, plain
 from gm_engine.clock import format_ns
 from gm_engine.config import Config, default_data_dir, embedding_from
-from gm_engine.errors import NotFound
+from gm_engine.errors import InvalidInput, NotFound
 from gm_engine.records import JsonValue, Origin
 from gm_engine.version import __version__
 
@@ -41,8 +41,16 @@ class Session:
 
     @property
     def data_dir(self) -> Path:
-        """`--data-dir`, else `GRAYMATTER_DIR`, else the user's data directory."""
-        return self.named_dir if self.named_dir is not None else default_data_dir(os.environ)
+        """`--data-dir`, else `GRAYMATTER_DIR`, else the user's data directory.
+
+        Raises `InvalidInput` where its name is no UTF-8 text: SQLite and Chroma know no other.
+        """
+        found = self.named_dir if self.named_dir is not None else default_data_dir(os.environ)
+        try:
+            str(found).encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InvalidInput(f"The name of the data directory is no UTF-8 text: {found}", field="data_dir") from error
+        return found
 
     @property
     def has_store(self) -> bool:

@@ -75,7 +75,8 @@ def batch_answer(agent_id: str, results: Sequence[BatchResult]) -> AgentAnswer:
     """The answer of a batch: the distinct facts of all queries, and each query's own."""
     merged = [fact.text for fact in merged_facts(results)]
     per_query: list[JsonValue] = []
-    lines = [f"{_count(len(merged))} of {_quoted(agent_id)} for {len(results)} queries:" if merged else NOTHING + "."]
+    asked = "1 query" if len(results) == 1 else f"{len(results):,} queries"
+    lines = [f"{_count(len(merged))} of {_quoted(agent_id)} for {asked}:" if merged else NOTHING + "."]
     lines += [f"{number}. {text}" for number, text in enumerate(merged, 1)]
     place = {text: number for number, text in enumerate(merged, 1)}
     for result in results:
@@ -111,7 +112,8 @@ def retrieval_payload(retrieval: Retrieval) -> dict[str, JsonValue]:
 def coverage_sentence(coverage: Coverage) -> str:
     """How much was searched and how: `Searched 1,626 facts, vectors exact. 12 % of facts have no vector yet.`"""
     path = coverage.vector_path
-    said = f"Searched {coverage.eligible:,} facts, " + (f"vectors {path}" if path != "none" else "without vectors")
+    said = f"Searched {coverage.eligible:,} {'fact' if coverage.eligible == 1 else 'facts'}, "
+    said += f"vectors {path}" if path != "none" else "without vectors"
     said += f" ({coverage.reason})." if path == "none" and coverage.eligible else "."
     missing = coverage.eligible - coverage.with_vector
     if missing > 0:

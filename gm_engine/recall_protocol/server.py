@@ -19,7 +19,7 @@ from time import monotonic
 from typing import Any, BinaryIO
 
 from gm_engine.clock import NS_PER_S, Clock, SystemClock
-from gm_engine.errors import GrayMatterError
+from gm_engine.errors import GrayMatterError, InvalidInput
 from gm_engine.recall_protocol import messages
 from gm_engine.recall_protocol.errors import (
     ErrorCode,
@@ -76,10 +76,16 @@ def serve(
 
 
 def standard_streams() -> tuple[BufferedReader, BinaryIO]:
-    """The process's stdin and stdout for `serve`. From then on stray prints of any library go to stderr."""
-    reader = os.fdopen(os.dup(0), "rb")
-    sys.stdout.flush()
-    writer = os.fdopen(os.dup(1), "wb", buffering=1 << 16)
+    """The process's stdin and stdout for `serve`. From then on stray prints of any library go to stderr.
+
+    Raises `InvalidInput` where one of them is closed.
+    """
+    try:
+        reader = os.fdopen(os.dup(0), "rb")
+        sys.stdout.flush()
+        writer = os.fdopen(os.dup(1), "wb", buffering=1 << 16)
+    except OSError as error:
+        raise InvalidInput("A core must hold standard input and output.") from error
     os.dup2(2, 1)
     return reader, writer
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from gm_engine import InvalidInput
 from gm_engine.clock import SystemClock, format_ns
+from gm_engine.recall_protocol import standard_streams
 from tests.fakes.recall_peers import scripted
 from tests.fakes.recall_peers.wire import FAR, Wire
 
@@ -278,3 +282,12 @@ def test_an_adapter_whose_reader_is_gone_ends(greeted: Wire) -> None:
     greeted.search("x")
     greeted.close()
     assert greeted.ended() == 0
+
+
+def test_whoever_starts_an_adapter_without_pipes_is_told_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(_: int) -> int:
+        raise OSError(errno.EBADF, "Bad file descriptor")
+
+    monkeypatch.setattr(os, "dup", closed)
+    with pytest.raises(InvalidInput, match="standard input and output"):
+        standard_streams()

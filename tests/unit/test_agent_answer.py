@@ -100,6 +100,8 @@ def test_a_batch_names_every_query_and_its_failure(memory: Memory) -> None:
         ["facts", "query"],
     ]
     assert "retrieval" in answer.payload
+    assert "for 3 queries:" in answer.text
+    assert "for 1 query:" in batch_answer("ops", results[:1]).text
     assert "“hen”: 1" in answer.text
     assert "“fox”: 2" in answer.text
     assert "failed: " in answer.text
@@ -121,6 +123,7 @@ def test_a_batch_names_every_query_and_its_failure(memory: Memory) -> None:
             "Searched 3 facts, without vectors (no fact has a vector yet). 100 % of facts have no vector yet.",
         ),
         (Coverage(0, 0, "none", "no fact has a vector yet"), "Searched 0 facts, without vectors."),
+        (Coverage(1, 1, "exact"), "Searched 1 fact, vectors exact."),
     ],
 )
 def test_coverage_in_words(coverage: Coverage, said: str) -> None:

@@ -209,6 +209,37 @@ def test_a_child_program_that_is_none_of_ours_is_not_run() -> None:
     assert main([CHILD_FLAG, "os", "folder"]) == 2
 
 
+def test_streams_that_whoever_starts_it_closed_are_no_bug(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    code = main(["--data-dir", str(store), "remember", "ops", "The gate opens at nine."])
+    empty = main(["--data-dir", str(store), "remember", "ops", "-"])
+    unasked = main(["--data-dir", str(store), "purge", "The gate opens at nine."])
+    for stream in (sys.stdout, sys.stderr):
+        stream.close()
+    monkeypatch.undo()
+    assert (code, empty, unasked) == (0, 2, 2)
+    assert "The gate opens at nine." in run("--data-dir", store, "list", "ops").out
+
+
+def test_a_data_directory_that_is_no_text_is_refused_in_words(tmp_path: Path) -> None:
+    for arguments in (["status"], ["remember", "ops", "x"], ["import", str(tmp_path)]):
+        told = run(*arguments, "--json", "--data-dir", tmp_path / "latin-\udce9")
+        assert (told.code, told.error["code"]) == (2, "invalid_input")
+
+
+def test_a_file_that_cannot_be_written_is_named_without_a_number(
+    store: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("GRAYMATTER_SOURCES", str(tmp_path / "file" / "sources.toml"))
+    told = run("sources", "add", "notes", "true")
+    assert (told.code, told.out) == (1, "")
+    assert told.err.startswith("graymatter: ")
+    assert str(tmp_path / "file") in told.err
+    assert "Errno" not in told.err
+
+
 def test_a_disk_that_fails_is_one_line(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*_: object, **__: object) -> Memory:
         raise OSError(errno.EIO, "Input/output error")
