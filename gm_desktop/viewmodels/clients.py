@@ -266,7 +266,7 @@ def _line(client: KnownClient) -> Line:
 
 def access_mark(access: Access) -> str:
     """A right in one word."""
-    return {"write": tr("writes"), "review": tr("review"), "read": tr("reads"), "none": tr("nothing")}[access]
+    return {"write": tr("Writes"), "review": tr("Review"), "read": tr("Reads"), "none": tr("Nothing")}[access]
 
 
 def _said(name: str, agent_id: str | None, access: Access | None) -> str:

@@ -33,6 +33,7 @@ from gm_desktop.viewmodels.past_reading import (
 from gm_desktop.viewmodels.past_words import (
     PastDetails,
     PastHead,
+    answer_sentence,
     checkpoint_lines,
     hit_lines,
     past_details,
@@ -294,9 +295,8 @@ class PastViewModel(QObject):
     def _on_answer(self, answer: tuple[str, RecallExplainResult]) -> None:
         agent_id, result = answer
         self.hits.set_lines(hit_lines(result.receipts))
-        whom = agent_title(agent_id)
-        said = tr("What {agent} would have been given then", agent=whom)
-        self.answer = PastAnswer(said if result.receipts else tr("{agent} would have been given nothing.", agent=whom))
+        said = answer_sentence(agent_id, len(result.receipts), is_chosen=self.filter.agent_id is not None)
+        self.answer = PastAnswer(said)
         self.answered.emit()
 
     def _on_refused(self, error: GrayMatterError) -> None:

@@ -94,6 +94,21 @@ def past_head(listing: PastListing) -> PastHead:
     )
 
 
+def answer_sentence(agent_id: str, count: int, *, is_chosen: bool) -> str:
+    """Who would have been given how many facts, and why this agent was asked where nobody chose one."""
+    whom = agent_title(agent_id)
+    if not count:
+        said = tr("{agent} would have been given nothing.", agent=whom)
+    else:
+        said = tr_count(
+            "{agent} would have been given {count} fact.",
+            "{agent} would have been given {count} facts, the best first.",
+            count,
+            agent=whom,
+        )
+    return said if is_chosen else f"{said} {tr('Of all agents it knew most then.')}"
+
+
 def _caution(listing: PastListing) -> str:
     if not listing.reconstructed:
         return ""
@@ -144,7 +159,7 @@ def _facts(fact: Fact) -> tuple[tuple[str, str, str], ...]:
         (tr("Agent"), agent_title(fact.agent_id), ""),
         (tr("Label"), confidence_sentence(fact), ""),
         (tr("Written"), local_time(fact.created_ns), utc_time(fact.created_ns)),
-        (tr("Pinned"), local_time(fact.pinned_ns) if fact.pinned else tr("no"), ""),
+        (tr("Pinned"), local_time(fact.pinned_ns) if fact.pinned else tr("No"), ""),
         (tr("Origin"), origin_sentence(fact.origin), ""),
     )
 

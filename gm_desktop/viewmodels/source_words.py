@@ -213,7 +213,7 @@ def _manifest(found: SourceHealth) -> list[tuple[str, str]]:
         return []
     return [
         (tr("Adapter"), f"{manifest.display_name} ({manifest.adapter_id})"),
-        (tr("Protocol"), tr("version {number}", number=manifest.protocol_version)),
+        (tr("Protocol"), tr("Version {number}", number=manifest.protocol_version)),
         (tr("Records"), ", ".join(_word(_KINDS, each) for each in manifest.record_types)),
         (tr("Searches"), ", ".join(_word(_MODES, each) for each in manifest.query_modes)),
         (tr("Past"), _word(_PASTS, manifest.as_of_support)),

@@ -28,6 +28,7 @@ from gm_desktop.viewmodels.checkpoint_compare import (
 )
 from gm_desktop.widgets.basics import EmptyState, row, text_label
 from gm_desktop.widgets.fact_delegate import ROW_HEIGHT, FactDelegate
+from gm_desktop.widgets.line_view import LINE_INDENT
 from gm_desktop.widgets.text_panes import TextPane
 
 
@@ -77,7 +78,7 @@ class ChangesPanel(QWidget):
     def _lay_out(self) -> None:
         self.details = QWidget()
         column = QVBoxLayout(self.details)
-        column.setContentsMargins(0, 10, 0, 0)
+        column.setContentsMargins(LINE_INDENT, 10, 0, 0)
         column.setSpacing(SPACE)
         column.addWidget(self.where)
         panes = QHBoxLayout()
@@ -109,7 +110,8 @@ class ChangesPanel(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 12, 0, 0)
         layout.setSpacing(10)
-        layout.addLayout(row(text_label(tr("Compared with"), "muted"), self.base, 1, self.summary))
+        compared = text_label(tr("Compared with"), "muted")
+        layout.addLayout(row(compared, self.base, 1, self.summary, margins=(LINE_INDENT, 0, 0, 0)))
         layout.addWidget(split, 1)
 
     def _wire(self) -> None:

@@ -9,7 +9,7 @@ from gm_desktop.i18n import tr
 from gm_desktop.theme import Theme
 from gm_desktop.viewmodels.checkpoint_moment import CheckpointMoment, MomentFailed, MomentLoading, MomentShown
 from gm_desktop.widgets.basics import EmptyState, text_label
-from gm_desktop.widgets.line_view import LineView
+from gm_desktop.widgets.line_view import LINE_INDENT, LineView
 
 
 class MomentPanel(QWidget):
@@ -30,8 +30,9 @@ class MomentPanel(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 12, 0, 0)
         layout.setSpacing(6)
-        layout.addWidget(self.count)
-        layout.addWidget(self.caution)
+        for label in (self.count, self.caution):
+            label.setContentsMargins(LINE_INDENT, 0, 0, 0)  # the texts of the list stand below
+            layout.addWidget(label)
         layout.addWidget(self._stack, 1)
         self.facts.chosen.connect(self.fact_wanted)
         viewmodel.changed.connect(self._show)

@@ -41,6 +41,7 @@ from gm_desktop.widgets.basics import (
     text_label,
 )
 from gm_desktop.widgets.conversation import Conversation
+from gm_desktop.widgets.line_view import LINE_INDENT
 from gm_desktop.widgets.name_values import NameValues
 from gm_desktop.widgets.review_bar import ReviewBar
 from gm_desktop.widgets.scrolled import scroll_area
@@ -120,7 +121,7 @@ class CheckpointsPage(Page):
         self.tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
 
     def _lay_out(self) -> None:
-        self._tabs = document_tabs()
+        self._tabs = document_tabs(overhang=LINE_INDENT)
         self._tabs.addTab(self._state_tab(), tr("State"))
         self._tabs.addTab(self._messages_tab(), tr("Conversation"))
         self._tabs.addTab(self.changes, tr("What changed"))
@@ -128,7 +129,7 @@ class CheckpointsPage(Page):
         self._tabs.addTab(self._metadata_tab(), tr("Metadata"))
         shown = QWidget()
         inner = QVBoxLayout(shown)
-        inner.setContentsMargins(MARGIN, 0, MARGIN, 0)  # lines run to the edge
+        inner.setContentsMargins(MARGIN - LINE_INDENT, 0, MARGIN, 0)  # texts of lists stand below the tabs
         inner.addWidget(self._tabs)
         self._right = QStackedWidget()
         for page in (self.trouble, shown):
@@ -180,7 +181,7 @@ class CheckpointsPage(Page):
         self._messages_stack = QStackedWidget()
         page = QWidget()
         inner = QVBoxLayout(page)
-        inner.setContentsMargins(0, 12, 0, 0)
+        inner.setContentsMargins(LINE_INDENT, 12, 0, 0)
         inner.addWidget(self.conversation)
         self._messages_stack.addWidget(page)
         self._messages_stack.addWidget(self._silent)
@@ -189,7 +190,7 @@ class CheckpointsPage(Page):
     def _metadata_tab(self) -> QWidget:
         body = QWidget()
         inner = QVBoxLayout(body)
-        inner.setContentsMargins(0, 14, 0, 0)
+        inner.setContentsMargins(LINE_INDENT, 14, 0, 0)
         inner.setSpacing(12)
         inner.addWidget(self.metadata)
         inner.addWidget(self.edit_metadata, 0, Qt.AlignmentFlag.AlignLeft)

@@ -13,7 +13,7 @@ from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.viewmodels.fact_filter import CHANNELS
 from gm_desktop.viewmodels.fact_words import channel_title, confidence_title, extras_title
 from gm_desktop.viewmodels.memory import MemoryViewModel
-from gm_desktop.widgets.basics import push_button
+from gm_desktop.widgets.basics import add_glass, push_button
 from gm_desktop.widgets.flow_layout import FlowLayout
 
 _STATUSES = ("live", "retired", "all")
@@ -39,9 +39,7 @@ class FilterBar(QWidget):
         self.text.setAccessibleName(tr("Find in facts"))
         self.text.setClearButtonEnabled(True)
         self.text.setMaxLength(500)
-        glyph = QAction(self.text)
-        self._theme.bind_icon(glyph, "search")
-        self.text.addAction(glyph, QLineEdit.ActionPosition.LeadingPosition)
+        add_glass(self.text, self._theme)
         self._status = QButtonGroup(self)
         titles = (tr("Live"), tr("Retired"), tr("All"))
         self.status_chips = {each: push_button(title, "chip") for each, title in zip(_STATUSES, titles, strict=True)}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QKeySequence, QShortcut
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from gm_desktop.i18n import tr
 from gm_desktop.theme import MARGIN, SPACE, Theme
-from gm_desktop.widgets.basics import rule, text_label
+from gm_desktop.widgets.basics import add_glass, rule, text_label
 from gm_desktop.widgets.reading_view import ReadingView
 
 LIST_WIDTH = 220
@@ -82,9 +82,7 @@ class HelpWindow(QWidget):
         self.line.setPlaceholderText(tr("Search the help"))
         self.line.setAccessibleName(tr("Search the help"))
         self.line.setClearButtonEnabled(True)
-        glyph = QAction(self.line)
-        self._theme.bind_icon(glyph, "search")
-        self.line.addAction(glyph, QLineEdit.ActionPosition.LeadingPosition)
+        add_glass(self.line, self._theme)
         self.list = QListWidget()
         self.list.setFrameShape(QFrame.Shape.NoFrame)
         self.list.setProperty("kind", "side")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QComboBox,
@@ -33,6 +33,7 @@ from gm_desktop.widgets.basics import (
     EmptyState,
     Picture,
     YieldingLabel,
+    add_glass,
     document_tabs,
     push_button,
     row,
@@ -40,10 +41,11 @@ from gm_desktop.widgets.basics import (
     text_label,
 )
 from gm_desktop.widgets.keys import keep_keys
-from gm_desktop.widgets.line_view import LineView
+from gm_desktop.widgets.line_view import LINE_INDENT, LineView
 from gm_desktop.widgets.pills import Pill
 
 NARROW_PX = 640
+_EDGE = MARGIN - LINE_INDENT  # of lists, whose texts stand 24 px from the edge
 _AGENT_WIDTHS = (200, 136)  # in a narrow window the second
 _FIELD_WIDTH = 190
 
@@ -58,6 +60,7 @@ class PastPage(Page):
     def __init__(self, viewmodel: PastViewModel, theme: Theme) -> None:
         super().__init__()
         self._viewmodel, self._theme = viewmodel, theme
+        self._was_open = False
         self._make_widgets()
         self._lay_out()
         self._wire()
@@ -81,9 +84,7 @@ class PastPage(Page):
         self.text.setClearButtonEnabled(True)
         self.text.setMaxLength(500)
         self.text.setMinimumWidth(_FIELD_WIDTH)
-        glyph = QAction(self.text)
-        self._theme.bind_icon(glyph, "search")
-        self.text.addAction(glyph, QLineEdit.ActionPosition.LeadingPosition)
+        add_glass(self.text, self._theme)
         self.chips = PastChips(model, self.text)
         self.table = PastTable(model, self._theme)
         self.clear = push_button(tr("Clear filters"), "", lambda: model.set_filter(PastFilter()))
@@ -93,6 +94,7 @@ class PastPage(Page):
         self.question = QLineEdit()
         self.question.setPlaceholderText(tr("What would an agent have been given then? Ask, and press Enter"))
         self.question.setAccessibleName(tr("Question about then"))
+        add_glass(self.question, self._theme)
         self.said = text_label("", "muted", wrap=True)
         self.hits = LineView(model.hits, self._theme, tr("What would have been given"))
         self.hits_note = EmptyState(self._theme, "search", "")
@@ -110,22 +112,21 @@ class PastPage(Page):
             for widget in widgets:
                 stack.addWidget(widget)
         for note in (self.note, self.hits_note):
-            note.setContentsMargins(0, 0, MARGIN, 0)  # in the middle of the page, which has one at the left
-        self.tabs = document_tabs()
-        self.tabs.tabBar().setContentsMargins(MARGIN, 0, 0, 0)
+            note.setContentsMargins(0, 0, _EDGE, 0)  # in the middle of the page, which has one at the left
+        self.tabs = document_tabs(overhang=LINE_INDENT)
         keep_keys(self.tabs.tabBar())
         self.tabs.addTab(_column(self.chips, self._facts), tr("Facts"))
-        asked = row(self.question, margins=(0, 12, MARGIN, 4))
-        told = row(self.said, margins=(0, 4, MARGIN, 4))
+        asked = row(self.question, margins=(LINE_INDENT, 12, MARGIN, 4))
+        told = row(self.said, margins=(LINE_INDENT, 4, MARGIN, 4))
         self.tabs.addTab(_column(asked, told, self._hits), tr("Recall"))
         self._back_then = _column(self._checkpoints)
-        self._back_then.setContentsMargins(0, 12, MARGIN, 0)
+        self._back_then.setContentsMargins(0, 12, _EDGE, 0)
         self.tabs.addTab(self._back_then, tr("Checkpoints"))
         corner = QWidget()
         corner.setLayout(row(self.agent, margins=(0, 0, MARGIN, 6)))
         self.tabs.setCornerWidget(corner)
         wrap = QVBoxLayout()
-        wrap.setContentsMargins(MARGIN, 10, 0, 0)
+        wrap.setContentsMargins(_EDGE, 10, 0, 0)
         wrap.addWidget(self.tabs)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -185,8 +186,8 @@ class PastPage(Page):
         return self.panel
 
     def uses_inspector(self) -> bool:
-        """Beside the checkpoints there is no fact to show."""
-        return self.tabs.currentWidget() is not self._back_then
+        """Beside the checkpoints there is no fact to show, and none before a moment is chosen."""
+        return self._is_open() and self.tabs.currentWidget() is not self._back_then
 
     def action_specs(self) -> tuple[ActionSpec, ...]:
         """What can be done while looking back."""
@@ -274,6 +275,9 @@ class PastPage(Page):
         self.tabs.tabBar().setVisible(is_open)
         if not is_open:
             self.tabs.setCurrentIndex(0)  # where a moment is chosen
+        if is_open != self._was_open:
+            self._was_open = is_open
+            self.inspector_changed.emit()
         self._show_note()
         self._facts.setCurrentWidget(self.table if isinstance(state, Full) else self.note)
         has_checkpoints = bool(model.checkpoints.lines)

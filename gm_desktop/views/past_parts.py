@@ -29,7 +29,7 @@ from gm_desktop.viewmodels.past_words import LISTS, PastDetails, shown_title
 from gm_desktop.widgets.basics import EmptyState, push_button, row, text_label
 from gm_desktop.widgets.fact_delegate import ROW_HEIGHT, FactDelegate, agent_width
 from gm_desktop.widgets.flow_layout import FlowLayout
-from gm_desktop.widgets.line_view import LineView
+from gm_desktop.widgets.line_view import LINE_INDENT, LineView
 from gm_desktop.widgets.name_values import NameValues
 from gm_desktop.widgets.pills import Pill
 from gm_desktop.widgets.text_panes import LongText
@@ -126,7 +126,7 @@ class PastChips(QWidget):
         super().__init__()
         self._viewmodel = viewmodel
         self.chips = {each: push_button(shown_title(each), "chip") for each in LISTS}
-        layout = FlowLayout(self, margins=(0, 12, MARGIN, 12), gap=SPACE)
+        layout = FlowLayout(self, margins=(LINE_INDENT, 12, MARGIN, 12), gap=SPACE)
         layout.addWidget(find)
         for shown, chip in self.chips.items():
             layout.addWidget(chip)
@@ -174,19 +174,23 @@ class PastInspector(QWidget):
     def _lay_out(self) -> None:
         body = QWidget()
         column = QVBoxLayout(body)
-        column.setContentsMargins(_EDGE, 20, _EDGE, 20)
+        column.setContentsMargins(_EDGE - LINE_INDENT, 20, _EDGE - LINE_INDENT, 20)
         column.setSpacing(12)
-        column.addLayout(row(*self.pills, 1, spacing=6))
-        column.addWidget(self.text)
-        column.addLayout(row(self.now, 1))
-        column.addSpacing(SPACE)
+        inset = QVBoxLayout()  # the texts of what happened since stand in line with these
+        inset.setContentsMargins(LINE_INDENT, 0, LINE_INDENT, 0)
+        inset.setSpacing(12)
+        inset.addLayout(row(*self.pills, 1, spacing=6))
+        inset.addWidget(self.text)
+        inset.addLayout(row(self.now, 1))
+        inset.addSpacing(SPACE)
         self._then = text_label("", "section")
-        column.addWidget(self._then)
-        column.addWidget(self.facts)
-        column.addSpacing(SPACE)
-        column.addWidget(text_label(tr("What happened since"), "section"))
+        inset.addWidget(self._then)
+        inset.addWidget(self.facts)
+        inset.addSpacing(SPACE)
+        inset.addWidget(text_label(tr("What happened since"), "section"))
+        inset.addWidget(self.unchanged)
+        column.addLayout(inset)
         column.addWidget(self.since)
-        column.addWidget(self.unchanged)
         column.addStretch(1)
         self._area = QScrollArea()
         self._area.setWidgetResizable(True)

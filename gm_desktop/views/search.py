@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QBoxLayout,
     QButtonGroup,
@@ -36,7 +36,7 @@ from gm_desktop.views.search_actions import HIT_MENU, SearchDeeds, search_specs
 from gm_desktop.views.search_inspector import SearchInspector, Tab
 from gm_desktop.views.search_options import SearchOptions
 from gm_desktop.views.search_scenes import search_scenes
-from gm_desktop.widgets.basics import EmptyState, PageHeader, push_button, row
+from gm_desktop.widgets.basics import EmptyState, PageHeader, add_glass, push_button, row
 
 QUERY_HEIGHT = 40
 NARROW_PX = 460
@@ -88,9 +88,7 @@ class SearchPage(Page):
         self.query.setPlaceholderText(tr("Ask a question, or type a few words"))
         self.query.setAccessibleName(tr("Question"))
         self.query.setClearButtonEnabled(True)
-        glyph = QAction(self.query)
-        self._theme.bind_icon(glyph, "search")
-        self.query.addAction(glyph, QLineEdit.ActionPosition.LeadingPosition)
+        add_glass(self.query, self._theme)
         self.agent = QComboBox()
         self.agent.setModel(self._viewmodel.agents)
         self.agent.setAccessibleName(tr("Agent"))

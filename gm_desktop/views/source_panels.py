@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QStackedWidget, QVBoxLayout,
 from gm_desktop.i18n import tr
 from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.viewmodels.sources import DETAILS, SourcesViewModel
-from gm_desktop.widgets.basics import EmptyState, push_button, row, rule, text_label
+from gm_desktop.widgets.basics import EmptyState, add_glass, push_button, row, rule, text_label
 from gm_desktop.widgets.flow_layout import FlowLayout
-from gm_desktop.widgets.line_view import LineView
+from gm_desktop.widgets.line_view import LINE_INDENT, LineView
 from gm_desktop.widgets.name_values import NameValues
 from gm_desktop.widgets.pills import Pill
 from gm_desktop.widgets.scrolled import scroll_area
@@ -37,6 +37,7 @@ class JointSearchPanel(QWidget):
         self.query.setProperty("kind", "search")
         self.query.setPlaceholderText(tr("Ask memory and every source at once"))
         self.query.setAccessibleName(tr("Question"))
+        add_glass(self.query, self._theme)
         self.query.returnPressed.connect(self.ask)
         self.go = push_button(tr("Search"), "primary", self.ask)
         self._chips = QWidget()
@@ -75,11 +76,17 @@ class JointSearchPanel(QWidget):
         layout.setSpacing(10)
         line = row(self.query, self.go)
         line.setStretch(0, 1)
-        layout.addLayout(line)
-        layout.addWidget(self._chips)
-        layout.addWidget(self.verdict)
+        above, below = QVBoxLayout(), QVBoxLayout()
+        for part in (above, below):  # the text of a hit stands in line with these
+            part.setContentsMargins(LINE_INDENT, 0, 0, 0)
+            part.setSpacing(10)
+        above.addLayout(line)
+        above.addWidget(self._chips)
+        above.addWidget(self.verdict)
+        below.addWidget(self._opened)
+        layout.addLayout(above)
         layout.addWidget(self._stack, 1)
-        layout.addWidget(self._opened)
+        layout.addLayout(below)
 
     def ask(self) -> None:
         """Searches for what is in the field."""
@@ -160,7 +167,7 @@ class SourcePanel(QWidget):
         self.restart.setSizePolicy(policy)
         body = QWidget()
         inner = QVBoxLayout(body)
-        inner.setContentsMargins(0, 16, MARGIN, MARGIN)
+        inner.setContentsMargins(LINE_INDENT, 16, MARGIN, MARGIN)
         inner.setSpacing(14)
         inner.addLayout(row(self.title, 1, self.restart, self.remove))
         inner.addWidget(self.rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gm_desktop.actions import ActionSpec
 from gm_desktop.i18n import tr
@@ -14,7 +14,7 @@ from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.viewmodels.sources import SourcesViewModel
 from gm_desktop.views.source_dialog import SourceDialog
 from gm_desktop.views.source_panels import JointSearchPanel, SourcePanel
-from gm_desktop.widgets.basics import PageHeader, push_button, rule, text_label
+from gm_desktop.widgets.basics import PageHeader, document_tabs, push_button, rule, text_label
 from gm_desktop.widgets.keys import keep_keys
 from gm_desktop.widgets.line_view import LINE_INDENT, LineView
 
@@ -54,11 +54,9 @@ class SourcesPage(Page):
         self.alone.setContentsMargins(10, 8, 0, 0)
         self.search = JointSearchPanel(self.viewmodel, self._theme)
         self.source = SourcePanel(self.viewmodel, self._theme)
-        self.tabs = QTabWidget()
-        self.tabs.setDocumentMode(True)
+        self.tabs = document_tabs(overhang=LINE_INDENT)
         self.tabs.addTab(self.search, tr("Search"))
         self.tabs.addTab(self.source, tr("Source"))
-        self.tabs.tabBar().setDrawBase(False)
         keep_keys(self.tabs.tabBar())
 
     def _lay_out(self) -> None:
@@ -74,7 +72,7 @@ class SourcesPage(Page):
         side.setLayout(left)
         side.setFixedWidth(LIST_WIDTH + 20)
         right = QVBoxLayout()
-        right.setContentsMargins(MARGIN, 0, 0, 0)
+        right.setContentsMargins(MARGIN - LINE_INDENT, 0, 0, 0)
         right.addWidget(self.tabs)
         both = QHBoxLayout()
         both.setContentsMargins(0, 0, 0, 0)

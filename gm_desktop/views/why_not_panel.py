@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction, QDragEnterEvent, QDragLeaveEvent, QDropEvent, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QLineEdit, QStackedWidget, QVBoxLayout, QWidget
 
 from gm_desktop.i18n import tr
 from gm_desktop.theme import SPACE, Theme
 from gm_desktop.viewmodels.why_not import NothingAsked, NothingPicked, Unexplained, WhyNotViewModel
 from gm_desktop.viewmodels.why_not_words import RemedyLine, WhyNotReport
-from gm_desktop.widgets.basics import ElidedLabel, EmptyState, icon_button, push_button, row, text_label
+from gm_desktop.widgets.basics import ElidedLabel, EmptyState, add_glass, icon_button, push_button, row, text_label
 from gm_desktop.widgets.contribution_bar import ContributionBar, SignalDot
 from gm_desktop.widgets.fact_drag import dragged_fact
 from gm_desktop.widgets.line_view import LineView
@@ -121,9 +121,7 @@ class WhyNotPanel(QWidget):
         self.field.setAccessibleName(tr("The fact that is missing"))
         self.field.setClearButtonEnabled(True)
         self.field.setMaxLength(500)
-        glyph = QAction(self.field)
-        self._theme.bind_icon(glyph, "search")
-        self.field.addAction(glyph, QLineEdit.ActionPosition.LeadingPosition)
+        add_glass(self.field, self._theme)
         self.choices = LineView(model.choices, self._theme, tr("Facts to choose from"))
         self.empty = EmptyState(self._theme, "circle-question-mark", "", "", text_width=240)
         self.forget = icon_button(self._theme, "x", tr("Choose another fact"), self._forget)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QAction, QFontMetrics, QHelpEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
     QHBoxLayout,
     QLabel,
+    QLineEdit,
     QPushButton,
     QSizePolicy,
     QStyle,
@@ -62,6 +63,13 @@ def icon_button(
     if on_click is not None:
         button.clicked.connect(lambda _checked=False: on_click())
     return button
+
+
+def add_glass(field: QLineEdit, theme: Theme) -> None:
+    """A magnifying glass before the text: something is looked for here."""
+    glass = QAction(field)
+    theme.bind_icon(glass, "search")
+    field.addAction(glass, QLineEdit.ActionPosition.LeadingPosition)
 
 
 def rule(*, vertical: bool = False) -> QFrame:
@@ -293,11 +301,18 @@ class EmptyState(QWidget):
         self._text.setVisible(bool(self._text.text()))
 
 
-def document_tabs() -> QTabWidget:
-    """Tabs that stand on the page, without the line that the style would draw along them."""
+def document_tabs(*, overhang: int = 0) -> QTabWidget:
+    """Tabs that stand on the page, without the line that the style would draw along them.
+
+    What is below reaches `overhang` px further out than the titles: the ground of rows whose text stands under them.
+    """
     tabs = QTabWidget()
     tabs.setDocumentMode(True)
     tabs.tabBar().setDrawBase(False)
+    if overhang:
+        spacer = QWidget()
+        spacer.setLayout(row(margins=(overhang, 0, 0, 0)))
+        tabs.setCornerWidget(spacer, Qt.Corner.TopLeftCorner)
     return tabs
 
 

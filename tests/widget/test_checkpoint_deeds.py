@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QFileDialog
@@ -29,6 +29,7 @@ from gm_desktop.viewmodels.checkpoint_words import path_text
 from gm_desktop.viewmodels.checkpoints import CheckpointsViewModel
 from gm_desktop.viewmodels.states import Empty, Failed
 from gm_desktop.views.checkpoints import CHANGES, MESSAGES, METADATA, MOMENT, STATE, CheckpointsPage
+from gm_desktop.widgets.line_view import LINE_INDENT
 from gm_engine import Memory, Message
 from gm_engine.errors import StoreDamaged
 from gm_engine.records import JsonChange, JsonValue
@@ -265,6 +266,9 @@ def test_the_facts_that_were_live_at_that_moment_are_shown_with_what_became_of_t
     state = desk.model.moment.state
     assert isinstance(state, MomentShown)
     assert (state.count, state.note, state.caution) == (3, "3 live facts then, 2 of them still", "")
+    texts, count = desk.page.moment.facts, desk.page.moment.count
+    assert texts.mapTo(desk.page, QPoint()).x() == count.mapTo(desk.page, QPoint()).x()
+    assert count.contentsMargins().left() == LINE_INDENT  # the texts stand below it
     marks = {line.text: line.mark for line in desk.model.moment.facts.lines}
     assert marks == {"stays": "", "goes": "Retired since", "is doubted": "Label changed since"}
     with desk.qtbot.waitSignal(desk.page.fact_wanted) as wanted:

@@ -24,7 +24,7 @@ from gm_desktop.stall_watch import StallWatch
 from gm_desktop.tasks import Task, TaskBoard, TaskState
 from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.widgets.activity_strip import ActivityStrip, TaskLine
-from gm_desktop.widgets.basics import EmptyState, PageHeader, push_button, text_label
+from gm_desktop.widgets.basics import EmptyState, PageHeader, document_tabs, push_button, text_label
 from gm_desktop.widgets.form_card import FormCard
 from gm_desktop.widgets.line_view import LINE_INDENT, LineView
 from gm_desktop.widgets.rail import NavigationRail, RailButton
@@ -333,3 +333,18 @@ def test_an_action_runs_only_when_it_can(theme: Theme, qtbot: QtBot) -> None:
     assert table.in_menu("View") == (action,)
     with pytest.raises(ValueError, match=r"lamp\.dim"):
         table.add(window, [ActionSpec("lamp.dim", "Again")])
+
+
+def test_below_tabs_that_overhang_a_list_reaches_further_out_than_their_titles(qtbot: QtBot) -> None:
+    tabs, body = document_tabs(overhang=LINE_INDENT), QWidget()
+    qtbot.addWidget(tabs)
+    tabs.addTab(body, "Hits")
+    with qtbot.waitExposed(tabs):
+        tabs.show()
+    plain = document_tabs()
+    qtbot.addWidget(plain)
+    plain.addTab(QWidget(), "Hits")
+    with qtbot.waitExposed(plain):
+        plain.show()
+    assert tabs.tabBar().x() == plain.tabBar().x() + LINE_INDENT
+    assert body.mapTo(tabs, QPoint()).x() == 0

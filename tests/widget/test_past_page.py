@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtTest import QAbstractItemModelTester, QTest
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.app import App
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.paths import resource
-from gm_desktop.theme import Theme, font
+from gm_desktop.theme import MARGIN, Theme, font
 from gm_desktop.viewmodels.past import DAY_NS, PastViewModel
 from gm_desktop.viewmodels.past_reading import BeforeLast, PastReader, Shown
 from gm_desktop.viewmodels.past_words import PastDetails, PastHead
@@ -24,6 +25,7 @@ from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading
 from gm_desktop.views.past import PastPage
 from gm_desktop.views.past_parts import AGENT, CONFIDENCE, SINCE, TEXT, WRITTEN, PastDialog
 from gm_desktop.widgets.fact_delegate import CELL_PADDING
+from gm_desktop.widgets.line_view import LINE_INDENT
 from gm_desktop.widgets.pills import pill_width
 from gm_engine import FactQuery, Memory
 from gm_engine.errors import StoreDamaged
@@ -198,7 +200,8 @@ def test_a_question_is_answered_from_then_with_its_sum_and_counts_nothing(desk: 
     hits = desk.ask("when does the gate open")
     assert hits[0] == "The gate opens at nine"
     assert "The gate opens at ten now" not in hits
-    assert desk.page.said.text() == "What ops would have been given then"
+    given = f"ops would have been given {len(hits)} facts, the best first."
+    assert desk.page.said.text() == f"{given} Of all agents it knew most then."
     first = desk.model.hits.lines[0].note
     assert "words (rank 1)" in first
     total, parts = first.split(" = ")
@@ -460,7 +463,25 @@ def test_beside_the_checkpoints_no_fact_is_shown_and_back_to_now_a_moment_can_be
     with desk.qtbot.waitSignal(desk.page.inspector_changed):
         desk.page.tabs.setCurrentIndex(2)
     assert not desk.page.uses_inspector()
-    desk.model.close()
-    assert desk.page.uses_inspector()
+    with desk.qtbot.waitSignal(desk.page.inspector_changed):
+        desk.model.close()
+    assert not desk.page.uses_inspector()  # no moment, no fact of it
     assert desk.page.start.isVisible()
     assert not desk.page.counts.isVisible()
+
+
+def test_the_texts_of_every_list_stand_below_the_field_above_it(desk: Desk) -> None:
+    then = desk.write(three)
+    desk.write(changes)
+    desk.open(lambda: desk.model.open_before(then + 1))
+    page = desk.page
+    assert left(page.table, page) + CELL_PADDING == left(page.text, page) == MARGIN
+    desk.ask("gate")
+    assert left(page.hits, page) + LINE_INDENT == left(page.said, page) == left(page.question, page) == MARGIN
+    desk.choose("The gate opens at nine")
+    panel = page.panel
+    assert left(panel.since, panel) + LINE_INDENT == left(panel.facts, panel) == left(panel.text, panel)
+
+
+def left(widget: QWidget, page: QWidget) -> int:
+    return widget.mapTo(page, QPoint()).x()

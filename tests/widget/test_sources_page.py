@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
@@ -23,6 +23,7 @@ from gm_desktop.viewmodels.source_settings import fields_of, settings_from
 from gm_desktop.viewmodels.source_words import details, verdict
 from gm_desktop.viewmodels.sources import Greeting, Places, SourceDraft, SourcesViewModel
 from gm_desktop.views.sources import SOURCE, SourcesPage
+from gm_desktop.widgets.line_view import LINE_INDENT
 from gm_engine import FactQuery, Memory, SourceRef
 from gm_engine.clock import format_ns
 from gm_engine.errors import NotFound
@@ -92,7 +93,7 @@ def test_each_source_says_how_it_is(page: SourcesPage, file: SourcesFile, qtbot:
     assert (rows["Coverage"], rows["Adapter"], rows["Protocol"]) == (
         "Seen in part",
         "Notes for tests (test-notes)",
-        "version 1",
+        "Version 1",
     )
     assert {"Cold start", "Started", "Command", "Ceiling", "Prior", "Waits"} <= set(rows)
     assert page.source.said.toPlainText() == "reading notes in mode partial"
@@ -142,6 +143,8 @@ def test_one_question_shows_hits_in_one_order_and_a_chip_for_everybody(
     assert "it ended in the middle" in page.viewmodel.chips[2].sentence
     assert [line.mark for line in page.viewmodel.hits.lines] == ["Memory", "notes", "notes"]
     assert page.search.verdict.text() == "3 hits; no answer from broken; only a part of Memory was seen."
+    lefts = [each.mapTo(page, QPoint()).x() for each in (page.search.query, page.search.verdict, page.search.hits)]
+    assert lefts == [lefts[0], lefts[0], lefts[0] - LINE_INDENT]  # the texts of hits stand below the field
 
 
 def test_how_many_hits_were_found_is_said_where_the_list_ends_early() -> None:
