@@ -303,7 +303,9 @@ def locked(folder: Folder) -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):  # else the file system has no locks
             os.close(handle)
-            raise PublishRefused("Another program is publishing to this folder.", folder=folder.name) from error
+            raise PublishRefused(
+                "Another program is publishing to this folder.", folder=folder.name, is_busy=True
+            ) from error
     try:
         yield
     finally:

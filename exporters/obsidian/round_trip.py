@@ -90,7 +90,7 @@ def read_edits(
 def _refuse_while_publishing(folder: Folder, written: Stamp | None) -> None:
     """A folder that is being written shows notes as missing that are only on their way."""
     if is_locked(folder) or folder.stamp(MANIFEST) != written:
-        raise PublishRefused("Another program is publishing to this folder.", folder=folder.name)
+        raise PublishRefused("Another program is publishing to this folder.", folder=folder.name, is_busy=True)
 
 
 def _changed(look: _Look, cancel: CancelToken) -> Iterator[tuple[str, Present, bytes]]:

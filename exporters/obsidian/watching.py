@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
@@ -23,16 +24,26 @@ class VaultWatcher:
     """
 
     def __init__(self, vault: Path, folder: str, on_changed: Callable[[], None], *, settle_s: float = SETTLE_S) -> None:
-        self._root = (vault / folder).resolve()
+        self._place = vault / folder
+        self._root = self._place.resolve()
+        self._identity = _identity(self._place)
         self._on_changed = on_changed
         self._settle_s = settle_s
         self._lock = threading.Lock()
         self._calling = threading.Lock()
-        self._timer: threading.Timer | None = None
-        self._is_closed = False
+        self._noted_s = 0.0
+        self._burst: threading.Thread | None = None  # waits until nothing new comes
+        self._threads: set[threading.Thread] = set()
+        self._closed = threading.Event()
         self._observer = Observer()
         self._observer.schedule(_Handler(self._note), str(self._root), recursive=True)
         self._observer.start()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether changes are still noticed: nobody took the folder away or put another one into its place."""
+        threads = (self._observer, *self._observer.emitters)
+        return all(thread.is_alive() for thread in threads) and _identity(self._place) == self._identity
 
     def _note(self, path: str) -> None:
         try:
@@ -42,31 +53,46 @@ class VaultWatcher:
         if any(part.startswith(".") or part == FOLDER for part in parts):
             return
         with self._lock:
-            if self._is_closed:
-                return
-            if self._timer is not None:
-                self._timer.cancel()
-            self._timer = threading.Timer(self._settle_s, self._call)
-            self._timer.daemon = True
-            self._timer.start()
+            self._noted_s = monotonic()
+            if self._burst is None and not self._closed.is_set():
+                self._burst = threading.Thread(target=self._settle, name="gm-vault-burst", daemon=True)
+                self._threads.add(self._burst)
+                self._burst.start()
 
-    def _call(self) -> None:
+    def _settle(self) -> None:
+        """One thread a burst, however many changes it has: a thread for each would hold up everybody else."""
+        left_s = self._settle_s
+        while left_s > 0:
+            if self._closed.wait(left_s):
+                return
+            with self._lock:
+                left_s = self._noted_s + self._settle_s - monotonic()
+                self._burst = self._burst if left_s > 0 else None
         with self._calling:
-            if not self._is_closed:
+            if not self._closed.is_set():
                 self._on_changed()
+        with self._lock:
+            self._threads.discard(threading.current_thread())
 
     def close(self) -> None:
         """Stops watching. Safe to call twice; not from `on_changed`."""
         with self._lock:
-            self._is_closed = True
-            timer, self._timer = self._timer, None
-        if timer is not None:
-            timer.cancel()
+            self._closed.set()
+            threads = (*self._threads,)
         if self._observer.is_alive():
             self._observer.stop()
             self._observer.join()
-        if timer is not None and timer.is_alive():
-            timer.join()
+        for thread in threads:
+            thread.join()
+
+
+def _identity(place: Path) -> tuple[int, int] | None:
+    """What tells a folder from another one at the same path; None where there is none."""
+    try:
+        found = place.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 class _Handler(FileSystemEventHandler):

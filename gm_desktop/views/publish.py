@@ -95,8 +95,10 @@ class PublishPage(Page):
             (self._publish if self._publish.isEnabled() else self._vault).setFocus()
 
     def be_looked_at(self, is_looked_at: bool) -> None:
-        """Cards are read while the page shows."""
+        """Cards are read while the page shows; a vault that is not watched is tried again."""
         self.inbox.viewmodel.look(is_looked_at)
+        if is_looked_at:
+            self.inbox.watch.check()
 
     def is_settled(self) -> bool:
         """Whether no run is on its way."""

@@ -23,13 +23,13 @@ class VaultInboxPanel(QWidget):
 
     def __init__(self, viewmodel: InboxViewModel, watch: VaultWatch, theme: Theme) -> None:
         super().__init__()
-        self.viewmodel, self._watch = viewmodel, watch
+        self.viewmodel, self.watch = viewmodel, watch
         self.look = push_button(tr("Look for edits"), "", watch.look)
         self.cards = InboxView(viewmodel, theme, _words(), (self.look,))
         self.problems = text_label("", "small", wrap=True, selectable=True)
         self.watching = text_label("", "small", wrap=True)
         self._lay_out()
-        self._watch.changed.connect(self._show_watch)
+        self.watch.changed.connect(self._show_watch)
         self.cards.fact_wanted.connect(self.fact_wanted)
         self._show_watch()
 
@@ -49,21 +49,21 @@ class VaultInboxPanel(QWidget):
         return (
             *self.cards.specs(),
             ActionSpec(
-                "vault.look", tr("Look for edits in the vault"), "search", "Ctrl+L", self.isVisible, self._watch.look
+                "vault.look", tr("Look for edits in the vault"), "search", "Ctrl+L", self.isVisible, self.watch.look
             ),
         )
 
     def is_settled(self) -> bool:
         """Whether every answer has come."""
-        return self.cards.is_settled() and not self._watch.is_waiting
+        return self.cards.is_settled() and not self.watch.is_waiting
 
     def _show_watch(self) -> None:
-        problems = self._watch.problems
+        problems = self.watch.problems
         shown = [tr_count("{count} note needs a look", "{count} notes need a look", len(problems))]
         shown += problems[:_SHOWN_PROBLEMS]
         self.problems.setText("\n".join(shown))
         self.problems.setVisible(bool(problems))
-        self.watching.setText(_sentence(self._watch))
+        self.watching.setText(_sentence(self.watch))
 
 
 def _sentence(watch: VaultWatch) -> str:
