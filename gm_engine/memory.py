@@ -493,7 +493,7 @@ class Memory(Curation, Keeping):
         with self._ledger.read() as connection:
             ids = listing.fact_ids(connection, query, after=after, limit=limit)
             found = load_facts(connection, ids)
-        return tuple(found[fact_id] for fact_id in ids)
+        return tuple(found[fact_id] for fact_id in ids if fact_id in found)
 
     def lineage(self, fact_id: str) -> Lineage:
         """What a fact replaced and what replaced it; `NotFound` when there is no such fact."""

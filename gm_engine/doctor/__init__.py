@@ -87,6 +87,8 @@ def _run(name: str, ledger: Ledger, check: Callable[[Connection], Outcome]) -> F
             return Finding(name, *check(connection))
     except GrayMatterError as error:
         return Finding(name, Verdict.BROKEN, error.message)
+    except (ValueError, TypeError, LookupError, AttributeError) as error:  # a damaged row may hold anything
+        return Finding(name, Verdict.BROKEN, f"rows hold what cannot be read ({type(error).__name__}: {error})")
 
 
 def _checks(ledger: Ledger) -> dict[str, Callable[[Connection], Outcome]]:

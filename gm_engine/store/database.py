@@ -6,6 +6,7 @@ Writers start with BEGIN IMMEDIATE, so that a lock is waited for before anything
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -334,7 +335,10 @@ def _check_version(version: int, path: Path) -> None:
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Turns SQLite's failures into the engine's, naming the file."""
+    """Turns SQLite's failures into the engine's, naming the file.
+
+    So it does with what a damaged page gives in place of text: bytes that are no UTF-8, or an image that is no JSON.
+    """
     try:
         yield
     except DBAPIError as error:
@@ -343,10 +347,19 @@ def translated(path: Path) -> Iterator[None]:
         raise
     except sqlite3.Error as error:
         raise _failure(error, path) from error
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        said = "bytes that are no text" if isinstance(error, UnicodeDecodeError) else "an image that is no JSON"
+        raise StoreDamaged(f"{path} is damaged (it holds {said}).", path=str(path)) from error
 
 
 def _failure(error: sqlite3.Error, path: Path) -> GrayMatterError:
-    kind, message = _FAILURES.get(error.sqlite_errorcode & 0xFF, (StoreDamaged, "reports a failure"))
+    code: int | None = getattr(error, "sqlite_errorcode", None)  # not set where Python could not read a column's text
+    if code is None:
+        said = str(error).partition(" with text ")[0]  # what follows is the column's content
+        if "closed" in said:
+            return StoreUnavailable(f"{path} is closed ({said}).", path=str(path))
+        return StoreDamaged(f"{path} is damaged ({said}).", path=str(path))
+    kind, message = _FAILURES.get(code & 0xFF, (StoreDamaged, "reports a failure"))
     return kind(f"{path} {message} ({error}).", path=str(path))
 
 

@@ -74,6 +74,9 @@ def tamper(data_dir: Path, statement: str, values: tuple[object, ...] = ()) -> N
         ),
         ("PRAGMA user_version = 1", "schema", Verdict.NOTICE, "the next program that writes brings it to"),
         ("UPDATE facts SET actor_id = 77 WHERE no = 1", "file", Verdict.BROKEN, "names a row of actors"),
+        ("UPDATE facts SET text = CAST(x'ff' AS TEXT) WHERE no = 1", "journal", Verdict.BROKEN, "is damaged"),
+        ("UPDATE facts SET origin = '{' WHERE no = 1", "journal", Verdict.BROKEN, "is damaged"),
+        ("UPDATE changes SET after = '[1]' WHERE seq = 1", "journal", Verdict.BROKEN, "hold what cannot be read"),
     ],
 )
 def test_what_was_tampered_with_is_named(store: Path, statement: str, check: str, verdict: Verdict, words: str) -> None:

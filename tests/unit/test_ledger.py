@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from threading import Barrier
 
@@ -18,8 +20,8 @@ from alembic.migration import MigrationContext
 
 from gm_engine.errors import DiskFull, ReadOnlyStore, StoreBusy, StoreDamaged, StoreUnavailable
 from gm_engine.records import Origin
-from gm_engine.store.database import LEDGER_NAME, Ledger
-from gm_engine.store.facts import NewFact, insert_facts
+from gm_engine.store.database import LEDGER_NAME, Ledger, translated
+from gm_engine.store.facts import NewFact, insert_facts, load_facts
 from gm_engine.store.tables import SCHEMA_VERSION, metadata
 from gm_engine.store.transaction import Transaction
 from tests.fakes.clock import FrozenClock
@@ -141,6 +143,39 @@ def test_a_truncated_ledger_is_damaged(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:50_000])
     with pytest.raises(StoreDamaged), Ledger.open(tmp_path, clock=FrozenClock()) as ledger:
         remember(ledger)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("UPDATE facts SET text = CAST(x'6162ff' AS TEXT)", "Could not decode to UTF-8 column 'text')."),
+        ("UPDATE facts SET origin = '{'", "an image that is no JSON"),
+        (
+            "UPDATE sqlite_master SET name = x'61ff', sql = 'x' WHERE name = 'facts_text'",
+            "bytes that are no text",
+        ),
+    ],
+)
+def test_what_a_damaged_page_holds_in_place_of_text_is_damage(tmp_path: Path, statement: str, said: str) -> None:
+    with Ledger.open(tmp_path, clock=FrozenClock()) as ledger:
+        fact_id = remember(ledger)
+    with closing(sqlite3.connect(tmp_path / LEDGER_NAME)) as raw:
+        raw.execute("PRAGMA writable_schema = ON")
+        raw.execute(statement)
+        raw.commit()
+    with (
+        pytest.raises(StoreDamaged, match=re.escape(said)),
+        Ledger.open(tmp_path, clock=FrozenClock(), read_only=True) as ledger,
+        ledger.read() as connection,
+    ):
+        load_facts(connection, [fact_id])
+
+
+def test_what_is_asked_of_a_closed_connection_is_no_damage(tmp_path: Path) -> None:
+    closed = sqlite3.connect(tmp_path / LEDGER_NAME)
+    closed.close()
+    with pytest.raises(StoreUnavailable, match="is closed"), translated(tmp_path / LEDGER_NAME):
+        closed.execute("SELECT 1")
 
 
 def test_a_data_directory_that_is_a_file_is_unavailable(tmp_path: Path) -> None:
