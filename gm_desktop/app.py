@@ -24,6 +24,7 @@ from gm_desktop.pages import ENTRIES, PageMakers
 from gm_desktop.palette import PaletteEntry, find
 from gm_desktop.palette_entries import palette_entries
 from gm_desktop.paths import default_data_dir, holds_store
+from gm_desktop.plain_text import as_caption
 from gm_desktop.preferences import Preferences
 from gm_desktop.settings_desk import SettingsDesk
 from gm_desktop.shell_actions import Deeds, page_specs, shell_specs
@@ -424,8 +425,8 @@ class App(QObject):
 
     def _name_steps(self) -> None:
         undo, redo = self.undo.undo_text, self.undo.redo_text
-        self.actions.action("step.undo").setText(tr("Undo: {step}", step=undo) if undo else tr("Undo"))
-        self.actions.action("step.redo").setText(tr("Redo: {step}", step=redo) if redo else tr("Redo"))
+        self.actions.action("step.undo").setText(tr("Undo: {step}", step=as_caption(undo)) if undo else tr("Undo"))
+        self.actions.action("step.redo").setText(tr("Redo: {step}", step=as_caption(redo)) if redo else tr("Redo"))
         self.actions.refresh()
 
     def _restore(self) -> None:

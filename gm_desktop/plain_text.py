@@ -33,6 +33,16 @@ def excerpt(text: str, limit: int = SHOWN_CHARS) -> Excerpt:
     return Excerpt(text[:cut], len(text) - cut)
 
 
+def as_tip(text: str) -> str:
+    """The text for a tooltip, where Qt takes for markup whatever looks like it: a word joiner keeps each `<` plain."""
+    return text.replace("<", "<\u2060").replace("&lt;", "&\u2060lt;")
+
+
+def as_caption(text: str) -> str:
+    """The text for a button or a menu, where Qt takes a `&` for the mark before a letter of the keyboard."""
+    return text.replace("&", "&&")
+
+
 def as_lines(text: str) -> str:
     """The text as an editor holds it: every line end a line feed, no character that Qt keeps for itself."""
     ends = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2029", "\n")

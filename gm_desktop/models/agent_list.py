@@ -10,6 +10,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 from gm_desktop.formatting import number
 from gm_desktop.i18n import tr, tr_count
 from gm_desktop.models.fact_row import agent_title
+from gm_desktop.plain_text import as_tip
 from gm_engine.records import SHARED_AGENT_ID, AgentSummary
 
 AGENT_ROLE = Qt.ItemDataRole.UserRole + 1
@@ -95,9 +96,10 @@ class AgentList(QAbstractListModel):
             return line.title
         if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
             facts = tr_count("{count} live fact", "{count} live facts", line.live)
-            return tr(
+            spoken = tr(
                 "{agent}: {facts}, {retired} retired", agent=line.title, facts=facts, retired=number(line.retired)
             )
+            return as_tip(spoken) if role == Qt.ItemDataRole.ToolTipRole else spoken
         if role == COUNT_ROLE:
             return line.live
         return {AGENT_ROLE: line.agent_id, ICON_ROLE: line.icon}.get(role)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from gm_desktop.i18n import tr
 from gm_desktop.models.paged_table import TONE_ROLE
 from gm_desktop.models.state_tree import value_text
-from gm_desktop.plain_text import row_text
+from gm_desktop.plain_text import as_tip, row_text
 from gm_engine.records import JsonChange, JsonPath, JsonValue
 
 KIND, WHERE, BEFORE, AFTER = range(4)
@@ -65,7 +65,8 @@ class ChangeTable(QAbstractTableModel):
             return None
         change, column = self._changes[index.row()], index.column()
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-            return self._text(change, column)
+            text = self._text(change, column)
+            return as_tip(text) if role == Qt.ItemDataRole.ToolTipRole else text
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _LEFT
         if role == TONE_ROLE:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
+from gm_desktop.plain_text import as_tip
+
 LINE_ROLE = Qt.ItemDataRole.UserRole + 1
 
 Index = QModelIndex | QPersistentModelIndex
@@ -71,6 +73,6 @@ class LineList(QAbstractListModel):
             return line.text
         if role == LINE_ROLE:
             return line
-        if role in (Qt.ItemDataRole.AccessibleTextRole, Qt.ItemDataRole.ToolTipRole):
-            return line.spoken if role == Qt.ItemDataRole.AccessibleTextRole else line.text
-        return None
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return as_tip(line.text)
+        return line.spoken if role == Qt.ItemDataRole.AccessibleTextRole else None

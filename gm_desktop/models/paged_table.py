@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
 
 from gm_desktop.models.fact_row import FactRow
+from gm_desktop.plain_text import as_tip
 
 PAGE_ROWS = 256
 CACHED_ROWS = 48 * PAGE_ROWS
@@ -293,7 +294,7 @@ def _cell_data(cell: Cell, role: int) -> object:
         return cell.tone
     if role == SHARE_ROLE:
         return cell.share
-    return cell.spoken or None
+    return (as_tip(cell.spoken) if role == Qt.ItemDataRole.ToolTipRole else cell.spoken) or None
 
 
 def edits_between(old: Sequence[str], new: Sequence[str]) -> list[Edit] | None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 
+from gm_desktop.plain_text import as_tip
+
 NODE_ROLE = Qt.ItemDataRole.UserRole + 1
 
 
@@ -45,5 +47,5 @@ def _item(text: str, number: int | None) -> QStandardItem:
     item = QStandardItem(text)
     item.setEditable(False)
     item.setData(number, NODE_ROLE)
-    item.setToolTip(text)
+    item.setToolTip(as_tip(text))
     return item

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
+from gm_desktop.plain_text import as_tip
+
 CARD_ROLE = Qt.ItemDataRole.UserRole + 1
 
 Index = QModelIndex | QPersistentModelIndex
@@ -131,4 +133,6 @@ class CardList(QAbstractListModel):
             return line.text
         if role == CARD_ROLE:
             return line
-        return line.spoken if role in (Qt.ItemDataRole.AccessibleTextRole, Qt.ItemDataRole.ToolTipRole) else None
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return as_tip(line.spoken)
+        return line.spoken if role == Qt.ItemDataRole.AccessibleTextRole else None

@@ -10,7 +10,7 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistent
 from gm_desktop.formatting import visible
 from gm_desktop.i18n import tr, tr_count
 from gm_desktop.models.paged_table import MUTED_ROLE, TONE_ROLE
-from gm_desktop.plain_text import row_text
+from gm_desktop.plain_text import as_tip, row_text
 
 GROUP = 500
 _TOOLTIP_CHARS = 2_000
@@ -155,7 +155,7 @@ class StateTree(QAbstractItemModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return row_text(node.key, 120) if index.column() == 0 else value_text(node.value)
         if role == Qt.ItemDataRole.ToolTipRole and index.column() == 1 and isinstance(node.value, str):
-            return visible(node.value[:_TOOLTIP_CHARS])
+            return as_tip(visible(node.value[:_TOOLTIP_CHARS]))
         if role == TONE_ROLE:
             return "" if index.column() == 0 else value_tone(node.value)
         if role == MUTED_ROLE:

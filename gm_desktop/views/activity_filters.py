@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from gm_desktop.formatting import number
 from gm_desktop.i18n import tr, tr_count
+from gm_desktop.plain_text import as_caption
 from gm_desktop.theme import MARGIN, SPACE
 from gm_desktop.viewmodels.activity import ActivityViewModel
 from gm_desktop.viewmodels.activity_filter import ActivityFilter
@@ -56,7 +57,7 @@ class ActivityFilters(QWidget):
 
     @staticmethod
     def _say(chip: QPushButton, title: str, *, is_on: bool) -> None:
-        chip.setText(f"{title} ▾")
+        chip.setText(f"{as_caption(title)} ▾")
         chip.setAccessibleName(title)
         chip.setChecked(is_on)
 
@@ -67,7 +68,7 @@ class ActivityFilters(QWidget):
         menu.clear()
         group = QActionGroup(menu)
         for agent_id, title in agents:
-            action = menu.addAction(title.replace("&", "&&"))
+            action = menu.addAction(as_caption(title))
             action.setCheckable(True)
             action.setChecked(agent_id == wanted.agent_id)
             group.addAction(action)

@@ -21,6 +21,7 @@ from gm_desktop.actions import ActionSpec
 from gm_desktop.formatting import number
 from gm_desktop.i18n import tr, tr_count
 from gm_desktop.page import Page
+from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.viewmodels.checkpoint_details import CheckpointDetails, CheckpointUnread, DamagedCheckpoint
 from gm_desktop.viewmodels.checkpoints import CheckpointsViewModel
@@ -291,7 +292,7 @@ class CheckpointsPage(Page):
     def _show_head(self, title: str, below: str, hover: str) -> None:
         self._title.setText(title)
         self._age.setText(below)
-        self._age.setToolTip(hover)
+        self._age.setToolTip(as_tip(hover))
 
     def _show_checkpoint(self, details: CheckpointDetails) -> None:
         parts = [

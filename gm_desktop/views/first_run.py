@@ -9,6 +9,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from gm_desktop.i18n import tr
+from gm_desktop.plain_text import as_caption
 from gm_desktop.theme import Theme
 from gm_desktop.widgets.basics import Picture, push_button, row, text_label
 
@@ -97,7 +98,7 @@ class FirstRunView(QWidget):
         if paths:
             self._recent.addWidget(text_label(tr("Opened before"), "section"))
         for path in paths[:SHOWN_RECENT]:
-            button = push_button(path, "link", self._recent_opener(path))
+            button = push_button(as_caption(path), "link", self._recent_opener(path))
             self._recent.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
 
     def focus_first(self) -> None:

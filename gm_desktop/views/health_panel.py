@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from gm_desktop.i18n import tr, tr_count
+from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import SPACE, Theme
 from gm_desktop.viewmodels.health import Examined, ExamineFailed, Examining, Health, HealthLine
 from gm_desktop.widgets.basics import Picture, push_button, row, text_label
@@ -90,7 +91,7 @@ class HealthPanel(QFrame):
         inner.addLayout(texts, 1)
         if line.repair:
             repair = push_button(tr("Repair"), "", lambda: self._health.repair(line.check))
-            repair.setToolTip(line.repair)
+            repair.setToolTip(as_tip(line.repair))
             repair.setAccessibleName(tr("Repair: {check}", check=line.title))
             repair.setProperty("check", line.check)
             repair.setEnabled(self._health.can_repair)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QComboBox, QDialog, QProgressBar, QPushButton, QVB
 
 from gm_desktop.formatting import duration, number
 from gm_desktop.i18n import tr, tr_count
+from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.viewmodels.importing import ColumnWanted, Imported, ImportViewModel, Looked, Refused, Waiting
 from gm_desktop.views.fact_dialogs import AgentBox
@@ -39,7 +40,7 @@ class ImportDialog(QDialog):
         self.setMinimumWidth(520)
         self._title = text_label("", "title")
         self._path = ElidedLabel(str(self._viewmodel.path), middle=True, theme=self._theme)
-        self._path.setToolTip(str(self._viewmodel.path))
+        self._path.setToolTip(as_tip(str(self._viewmodel.path)))
         self._body = QVBoxLayout()
         self._body.setSpacing(12)
         self._buttons = row(1)

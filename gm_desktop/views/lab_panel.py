@@ -8,6 +8,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtWidgets import QComboBox, QGridLayout, QMenu, QVBoxLayout, QWidget
 
 from gm_desktop.i18n import tr
+from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import SPACE, Theme
 from gm_desktop.viewmodels.fact_words import confidence_title
 from gm_desktop.viewmodels.lab import LabViewModel
@@ -298,7 +299,7 @@ class LabPanel(QWidget):
                     self.profile.addItem(title, None if name == "trial?" else name)
             at = len(entries) - 1 if model.is_trial and not used else self.profile.findData(used)
             self.profile.setCurrentIndex(max(0, at))
-        self.profile.setToolTip(self.profile.currentText())
+        self.profile.setToolTip(as_tip(self.profile.currentText()))
 
     def _show_kept(self) -> None:
         model = self._viewmodel
@@ -307,7 +308,7 @@ class LabPanel(QWidget):
             for name in model.query_sets:
                 self.query_set.addItem(name, name)
             self.query_set.setCurrentIndex(self.query_set.findData(model.query_set))
-        self.query_set.setToolTip(model.query_set)
+        self.query_set.setToolTip(as_tip(model.query_set))
         has_sets = bool(model.query_sets)
         self.query_set.setVisible(has_sets)
         self.run.setVisible(has_sets)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QSizePolicy, QStackedWidget, 
 from gm_desktop.actions import ActionSpec
 from gm_desktop.i18n import tr
 from gm_desktop.page import Page
+from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.viewmodels.overview import OverviewViewModel
 from gm_desktop.viewmodels.overview_words import Bar, Chart, Opens
@@ -221,7 +222,7 @@ class OverviewPage(Page):
             (self.weights_card, self.weights, found.weights),
         ):
             card.note.setText(chart.note)
-            card.note.setToolTip(chart.note)
+            card.note.setToolTip(as_tip(chart.note))
             bars = [ChartBar(bar.count, bar.hover) for bar in chart.bars]
             widget.show_bars(bars, first=chart.first, last=chart.last)
         self.confidence.show_meters(_meters(found.confidence, _TONES))

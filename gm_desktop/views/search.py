@@ -23,6 +23,7 @@ from gm_desktop.actions import ActionSpec
 from gm_desktop.i18n import tr
 from gm_desktop.models.agent_list import AGENT_ROLE
 from gm_desktop.page import Page
+from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.viewmodels.question import SCOPES
 from gm_desktop.viewmodels.search import TOP_CHOICES
@@ -366,7 +367,7 @@ class SearchPage(Page):
             self.agent.setCurrentIndex(-1 if at is None else at)
         self.agent.setEnabled(bool(self._viewmodel.agents.lines))
         is_shared = asked.scope == "shared"
-        self.agent.setToolTip(tr("Shared facts are the same for every agent") if is_shared else asked.whom)
+        self.agent.setToolTip(tr("Shared facts are the same for every agent") if is_shared else as_tip(asked.whom))
 
     def _show_state(self) -> None:
         state, answer = self._viewmodel.state, self._viewmodel.answer

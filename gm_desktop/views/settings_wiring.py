@@ -7,6 +7,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDialog, QPlainTextEdit, QVBoxLayout, QWidget
 
 from gm_desktop.i18n import tr
+from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.viewmodels.settings_wiring import PlannedChange, WiringSettings
 from gm_desktop.views.settings_parts import ListSection, stretched
@@ -79,7 +80,7 @@ class PlanDialog(QDialog):
         self.diff.setAccessibleName(tr("What would be written"))
         self.write = push_button(change.button, "primary", lambda: self._on_agreed(change))
         path = ElidedLabel(change.path, middle=True, theme=theme)
-        path.setToolTip(change.path)
+        path.setToolTip(as_tip(change.path))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MARGIN, 20, MARGIN, 20)
         layout.setSpacing(12)

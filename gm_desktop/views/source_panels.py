@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QComboBox, QLineEdit, QStackedWidget, QVBoxLayout, QWidget
 
 from gm_desktop.i18n import tr
+from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.viewmodels.sources import DETAILS, SourcesViewModel
 from gm_desktop.widgets.basics import EmptyState, add_glass, push_button, row, rule, text_label
@@ -111,7 +112,7 @@ class JointSearchPanel(QWidget):
         for at, pill in enumerate(self._pills):
             chip = model.chips[at] if at < len(model.chips) else None
             pill.show_text("" if chip is None else chip.text, "" if chip is None else chip.tone)
-            pill.setToolTip("" if chip is None else chip.sentence)
+            pill.setToolTip("" if chip is None else as_tip(chip.sentence))
         self._chips.setVisible(bool(model.chips))
         self.verdict.setText(tr("Asking…") if model.is_searching else model.verdict)
         has_hits = bool(model.hits.lines)

@@ -7,6 +7,7 @@ from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QKeyEven
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QLineEdit, QStackedWidget, QVBoxLayout, QWidget
 
 from gm_desktop.i18n import tr
+from gm_desktop.plain_text import as_caption
 from gm_desktop.theme import SPACE, Theme
 from gm_desktop.viewmodels.why_not import NothingAsked, NothingPicked, Unexplained, WhyNotViewModel
 from gm_desktop.viewmodels.why_not_words import RemedyLine, WhyNotReport
@@ -303,7 +304,7 @@ class WhyNotPanel(QWidget):
         self._show_remedies(report.remedies)
         self.show_hit.setVisible(report.reason in ("returned", "duplicate"))
         self.ask_agent.setVisible(report.reason == "other_namespace")
-        self.ask_agent.setText(tr("Ask {agent} instead", agent=report.agent))
+        self.ask_agent.setText(tr("Ask {agent} instead", agent=as_caption(report.agent)))
 
     def _show_remedies(self, remedies: tuple[RemedyLine, ...]) -> None:
         for card in self.cards:

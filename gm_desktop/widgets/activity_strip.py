@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QWidget
 
 from gm_desktop.formatting import duration, number
 from gm_desktop.i18n import tr
+from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import SPACE, Theme
 from gm_desktop.widgets.basics import ElidedLabel, Picture, icon_button, text_label
 
@@ -74,7 +75,7 @@ class TaskLine(QWidget):
             counted = tr("{done} of {total}", done=counted or "0", total=number(self._task.total))
         left = tr("{time} left", time=duration(left_s)) if left_s is not None else ""
         self._left.setText(" · ".join(part for part in (counted, left) if part))
-        self.setToolTip(self._task.what)
+        self.setToolTip(as_tip(self._task.what))
 
 
 class ActivityStrip(QWidget):
@@ -128,7 +129,7 @@ class ActivityStrip(QWidget):
             text = tr("Learning meanings: {done} of {total}", done=done, total=total)
         self._indexing.setText(text)
         hint = tr("Search by words and dates already covers everything; similarity follows.")
-        self._indexing.setToolTip(f"{error}\n{hint}" if error else hint)
+        self._indexing.setToolTip(as_tip(f"{error}\n{hint}") if error else hint)
 
     @property
     def is_indexing(self) -> bool:

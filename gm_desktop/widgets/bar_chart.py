@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolTip, QVBoxLayout, Q
 
 from gm_desktop.formatting import number
 from gm_desktop.i18n import tr
+from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import Theme
 from gm_desktop.widgets.basics import text_label
 
@@ -133,7 +134,7 @@ class _Bars(QWidget):
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             at = self._at(event.pos().x())
             if at >= 0:
-                QToolTip.showText(event.globalPos(), self.bars[at].hover, self)
+                QToolTip.showText(event.globalPos(), as_tip(self.bars[at].hover), self)
             return True
         return bool(super().event(event))
 
@@ -159,7 +160,7 @@ class _Bars(QWidget):
         x = plot.left() + (self.current + 0.5) * plot.width() / max(1, len(self.bars))
         place = self.mapToGlobal(self.rect().topLeft())
         place.setX(place.x() + int(x))
-        QToolTip.showText(place, self.bars[self.current].hover, self)
+        QToolTip.showText(place, as_tip(self.bars[self.current].hover), self)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         """The newest bar is the first to be told of."""

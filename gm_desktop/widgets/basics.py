@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import MARGIN, SPACE, Theme
 
 HEADER_HEIGHT = 64
@@ -138,7 +139,7 @@ class ElidedLabel(QWidget):
     def set_text(self, text: str, *, tooltip: str = "") -> None:
         """Shows another text."""
         self._text = text
-        self.setToolTip(tooltip or text)
+        self.setToolTip(as_tip(tooltip or text))
         self.setAccessibleName(text)
         self.updateGeometry()
         self.update()
@@ -175,7 +176,7 @@ class YieldingLabel(QLabel):
     def event(self, event: QEvent) -> bool:
         """Tells the whole text where it is cut."""
         if isinstance(event, QHelpEvent) and self._shown() != self.text() and not self.toolTip():
-            QToolTip.showText(event.globalPos(), self.text(), self)
+            QToolTip.showText(event.globalPos(), as_tip(self.text()), self)
             return True
         return super().event(event)
 

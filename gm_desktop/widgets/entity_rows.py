@@ -9,6 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
 
+from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import Theme
 
 ROW_HEIGHT = 28
@@ -47,7 +48,7 @@ class EntityRow(QAbstractButton):
     def show_item(self, item: RowItem) -> None:
         """Shows another item in the same place."""
         self.item = item
-        self.setToolTip(item.hover)
+        self.setToolTip(as_tip(item.hover))
         self.setAccessibleName(", ".join(part for part in (item.title, item.note, item.hover) if part))
         self.update()
 

@@ -6,6 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
+from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import Theme
 
 _HEIGHT = 78
@@ -29,7 +30,7 @@ class FigureTile(QAbstractButton):
     def show_figure(self, title: str, value: str, hover: str) -> None:
         """Shows another number."""
         self._title, self._value = title, value
-        self.setToolTip(hover)
+        self.setToolTip(as_tip(hover))
         self.setAccessibleName(f"{title}: {value}")
         self.setAccessibleDescription(hover)
         self.update()

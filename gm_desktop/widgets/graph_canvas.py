@@ -25,6 +25,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from gm_desktop.models.graph_picture import GraphPicture, empty_picture
+from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import Theme
 from gm_desktop.widgets.graph_hits import nearest_link, nearest_node, next_node
 from gm_desktop.widgets.graph_paint import View, fitted, paint_dots, paint_rings, style_of
@@ -363,7 +364,7 @@ class GraphCanvas(QWidget):
             QToolTip.hideText()
         else:
             node = self.picture.nodes[at]
-            QToolTip.showText(on_screen, f"{node.title} · {node.kind_title}", self)
+            QToolTip.showText(on_screen, as_tip(f"{node.title} · {node.kind_title}"), self)
         self.update()
 
     def _walk(self, dx: int, dy: int) -> None:

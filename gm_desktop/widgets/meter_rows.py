@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
 
 from gm_desktop.formatting import number
 from gm_desktop.i18n import tr
+from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import Theme
 from gm_desktop.widgets.basics import text_label
 
@@ -43,7 +44,7 @@ class _Row(QAbstractButton):
 
     def show_meter(self, meter: Meter) -> None:
         self._meter = meter
-        self.setToolTip(meter.hover)
+        self.setToolTip(as_tip(meter.hover))
         self.setAccessibleName(f"{meter.title}: {number(meter.count)}")
         self.update()
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
+from gm_desktop.plain_text import as_tip
 from gm_desktop.widgets.basics import text_label
 
 
@@ -36,7 +37,7 @@ class NameValues(QWidget):
                 name_label.setText(name)
                 if value_label.text() != value:
                     value_label.setText(value)
-                value_label.setToolTip(hover or value)
+                value_label.setToolTip(as_tip(hover or value))
                 value_label.setAccessibleName(f"{name}: {value}")
 
     def _add_row(self) -> None:

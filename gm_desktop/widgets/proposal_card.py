@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWi
 
 from gm_desktop.i18n import tr, tr_count
 from gm_desktop.models.proposal_cards import Card, CardFact, Caution, Spans
-from gm_desktop.plain_text import as_lines, excerpt
+from gm_desktop.plain_text import as_lines, as_tip, excerpt
 from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.widgets.basics import Picture, push_button, row, text_label
 from gm_desktop.widgets.flow_layout import FlowLayout
@@ -63,7 +63,7 @@ class FactPanel(QFrame):
         self.label.show_text(fact.confidence_title, fact.confidence)
         self.pin.setVisible(fact.is_pinned)
         self.note.setText(fact.note)
-        self.note.setToolTip(fact.hover)
+        self.note.setToolTip(as_tip(fact.hover))
         self.keep.setVisible(may_keep)
         self.pane.setAccessibleName(fact.text[:200])
 

@@ -9,6 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
 
+from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import Theme
 from gm_desktop.widgets.hit_delegate import text_layout
 
@@ -36,7 +37,7 @@ class _MomentRow(QAbstractButton):
         self._theme, self.moment = theme, moment
         self._is_first, self._is_last = is_first, is_last
         self._opens = opens and not moment.is_here
-        self.setToolTip(moment.hover)
+        self.setToolTip(as_tip(moment.hover))
         self.setAccessibleName(f"{moment.text}, {moment.note}")
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus if self._opens else Qt.FocusPolicy.NoFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)

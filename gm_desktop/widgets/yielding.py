@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import SPACE
 from gm_desktop.widgets.basics import row
 
@@ -51,7 +52,7 @@ class YieldingCombo(QComboBox):
     def event(self, event: QEvent) -> bool:
         """Tells the whole text where it is cut."""
         if isinstance(event, QHelpEvent) and self.shown() != self.currentText() and not self.toolTip():
-            QToolTip.showText(event.globalPos(), self.currentText(), self)
+            QToolTip.showText(event.globalPos(), as_tip(self.currentText()), self)
             return True
         return super().event(event)
 
