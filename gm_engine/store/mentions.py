@@ -22,6 +22,7 @@ from gm_engine.store.database import BUSY_TIMEOUT_S, Ledger
 MENTION_RULES = 2  # 2: every name of an entity, not its label alone
 _PIECES = regex.compile(r".+?(?:\b|(?=['’])|(?<=['’])|\Z)", regex.V1 | regex.WORD | regex.DOTALL)
 _STEP = 1000
+_MOST_SOUGHT = 60  # of more names, looking at the words of every text takes no longer
 ENTITY_NAMES = (
     "SELECT id, label FROM entities UNION SELECT n.entity_id, n.name_key FROM entity_names n"
     " JOIN entities e ON e.id = n.entity_id ORDER BY 1, 2"
@@ -77,22 +78,31 @@ def _pieces(text: str) -> list[str]:
     return pieces
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Of which mentions: those in some facts, or those of some entities, as JSON arrays of ids; else of all."""
+
+    fact_ids: str | None = None
+    entity_ids: str | None = None
+
+
 def refresh_mentions(ledger: Ledger, *, progress: Progress = no_progress, cancel: CancelToken | None = None) -> None:
     """Brings the projection up to date with every label and every content fact, retired ones included.
 
-    Looks only at the facts that changed since the last time, unless a label changed too. Safe to stop at any time and
-    to run again; writes only what differs.
+    Looks only at the facts that changed since the last time, and for the entities that did at the facts that contain
+    one of their names. Safe to stop at any time and to run again; writes only what differs.
     """
     with ledger.read() as connection:
         since = _followed(connection)
         upto = journal.changes_since(connection, -1 if since is None else since)
         if since == upto.seq:
             return
-        everything = since is None or "entity" in upto.kinds
-        scope = None if everything else json.dumps(sorted(upto.fact_ids))
-        wanted = set(_wanted(connection, scope, progress, cancel))
-        rows = _select(connection, "SELECT fact_id, entity_id, rules FROM mentions", scope)
-        present = {(row[0], row[1]): row[2] for row in rows}
+        wanted: set[tuple[str, str]] = set()
+        present: dict[tuple[str, str], int] = {}
+        for part in _parts(connection, since, upto.fact_ids):
+            wanted.update(_wanted(connection, part, progress, cancel))
+            rows = _select(connection, "SELECT fact_id, entity_id, rules FROM mentions", part, "fact_id", "entity_id")
+            present.update({(row[0], row[1]): row[2] for row in rows})
     missing = sorted(pair for pair in wanted if present.get(pair) != MENTION_RULES)
     stale = sorted(present.keys() - wanted)
     with ledger.bookkeep(timeout_s=BUSY_TIMEOUT_S) as connection:
@@ -120,26 +130,51 @@ def _followed(connection: Connection) -> int | None:
     return int(seq) if rules == str(MENTION_RULES) else None
 
 
-def _select(connection: Connection, sql: str, scope: str | None, column: str = "fact_id") -> Iterable[Sequence[Any]]:
-    """The rows of `sql`, of the facts in `scope` (a JSON array of ids) where there is one."""
-    if scope is None:
-        return connection.exec_driver_sql(sql)
-    where = "AND" if "WHERE" in sql else "WHERE"
-    return connection.exec_driver_sql(f"{sql} {where} {column} IN (SELECT value FROM json_each(?))", (scope,))
+def _parts(connection: Connection, since: int | None, fact_ids: frozenset[str]) -> list[_Part]:
+    """What is to be looked at again after `since`: what changed, or everything where so many names did."""
+    if since is None:
+        return [_Part()]
+    rows = connection.exec_driver_sql("SELECT DISTINCT target FROM changes WHERE kind = 'entity' AND seq > ?", (since,))
+    named = _Part(entity_ids=json.dumps(sorted(row[0] for row in rows)))
+    if len(_labels(connection, named)) > _MOST_SOUGHT:
+        return [_Part()]
+    return [named, *([_Part(fact_ids=json.dumps(sorted(fact_ids)))] if fact_ids else ())]
+
+
+def _labels(connection: Connection, part: _Part) -> list[tuple[str, str]]:
+    return [(row[0], row[1]) for row in _select(connection, f"SELECT * FROM ({ENTITY_NAMES})", part, "", "id")]
+
+
+def _select(connection: Connection, sql: str, part: _Part, fact: str, entity: str = "") -> Iterable[Sequence[Any]]:
+    """The rows of `sql` in a part; `fact` and `entity` name the columns that hold their ids, where there is one."""
+    for column, ids in ((fact, part.fact_ids), (entity, part.entity_ids)):
+        if column and ids is not None:
+            where = "AND" if "WHERE" in sql else "WHERE"
+            return connection.exec_driver_sql(f"{sql} {where} {column} IN (SELECT value FROM json_each(?))", (ids,))
+    return connection.exec_driver_sql(sql)
 
 
 def _wanted(
-    connection: Connection, scope: str | None, progress: Progress, cancel: CancelToken | None
+    connection: Connection, part: _Part, progress: Progress, cancel: CancelToken | None
 ) -> Iterator[tuple[str, str]]:
-    labels = [(row[0], row[1]) for row in connection.exec_driver_sql(ENTITY_NAMES)]
+    labels = _labels(connection, part)
     if not labels:
         return
     matcher = LabelMatcher(labels)
+    sought = None if part.entity_ids is None else {fold(label.strip()) for _, label in labels} - {""}
     total = int(connection.exec_driver_sql("SELECT count(*) FROM facts").scalar_one())
-    for done, (fact_id, text) in enumerate(_select(connection, _CONTENT, scope, "id")):
+    for done, (fact_id, text) in enumerate(_select(connection, _CONTENT, part, "id")):
         if done % _STEP == 0:
             if cancel is not None:
                 cancel.check()
             progress(done, total, "Finding mentions")
+        if sought is not None and not _contains(text, sought):
+            continue
         for entity_id in matcher.entities_in(text):
             yield fact_id, entity_id
+
+
+def _contains(text: str, sought: Iterable[str]) -> bool:
+    """Whether a folded text contains one of some folded names: far quicker than to look at its words."""
+    folded = fold(text)
+    return any(name in folded for name in sought)

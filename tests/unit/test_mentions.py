@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from gm_engine import Memory
+from gm_engine import FactQuery, Memory
 from gm_engine.errors import Cancelled
 from gm_engine.progress import CancelToken
 from gm_engine.records import Edge, Entity, Origin
+from gm_engine.store import mentions
 from gm_engine.store.database import Ledger
 from gm_engine.store.entities import Graph, name_key, upsert_edges, upsert_entities
 from gm_engine.store.facts import NewFact, insert_facts, load_facts, patch_facts
@@ -105,6 +106,61 @@ def test_a_refresh_adds_what_is_new_and_drops_what_is_gone(ledger: Ledger) -> No
     with ledger.read() as connection:
         rows = connection.exec_driver_sql("SELECT fact_id, entity_id, rules FROM mentions ORDER BY 1, 2").all()
     assert [tuple(row) for row in rows] == [("f1", "maria", 2), ("f2", "b", 2), ("f2", "maria", 2)]
+
+
+def test_after_one_more_name_only_the_texts_that_contain_it_are_read_again(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(ledger, facts={f"f{n}": f"Ask Maria, not Berlin {n}." for n in range(20)}, entities=(entity("maria"),))
+    refresh_mentions(ledger)
+    read: list[str] = []
+    look = LabelMatcher.entities_in
+
+    def looked(matcher: LabelMatcher, text: str) -> set[str]:
+        read.append(text)
+        return look(matcher, text)
+
+    monkeypatch.setattr(LabelMatcher, "entities_in", looked)
+    write(ledger, entities=(entity("b", "Berlin 7"),))
+    refresh_mentions(ledger)
+    assert read == ["Ask Maria, not Berlin 7."]
+    assert [fact_id for fact_id, ids in Graph(ledger).mentions().items() if "b" in ids] == ["f7"]
+
+
+@pytest.mark.parametrize("most_sought", [0, 60])
+def test_what_follows_the_changes_is_what_is_made_from_nothing(
+    most_sought: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mentions, "_MOST_SOUGHT", most_sought)
+    with Memory.open(tmp_path, background=False, clock=FrozenClock(), embedder=ScriptedEmbedder()) as memory:
+        graph = memory.graph
+        for text in ("Ask Maria Rossi in Essen.", "Maria went to Graz.", "Essen, then Graz.", "Nobody is named."):
+            memory.remember("agent", text)
+        first = memory.fact_ids(FactQuery())[0]
+        steps: tuple[Callable[[], object], ...] = (
+            lambda: graph.add("Maria", "person", names=["Maria Rossi"]),
+            lambda: graph.add("Essen", "place"),
+            lambda: graph.add("Graz", "place"),
+            lambda: memory.remember("agent", "MARIA has left Graz."),
+            lambda: graph.rename("essen", "Nobody"),
+            lambda: graph.link("maria", "graz", "lives in"),
+            lambda: graph.merge(["graz"], "essen"),
+            lambda: memory.revise("agent", [first], "Essen is named no more, Graz is."),
+            lambda: graph.split("essen", "Graz again", facts=memory.fact_ids(FactQuery())[:1]),
+            lambda: graph.delete(["maria"]),
+            lambda: memory.undo(memory._ledger.last_seq()),
+            lambda: memory.purge("MARIA has left Graz."),
+        )
+        seen = []
+        for step in steps:
+            step()
+            followed = graph.mentions()
+            with memory._ledger.bookkeep() as connection:
+                connection.exec_driver_sql("DELETE FROM mentions")
+                connection.exec_driver_sql("DELETE FROM meta WHERE key = 'mentions'")
+            assert graph.mentions() == followed
+            seen.append(followed)
+    assert len({str(each) for each in seen}) > 6
 
 
 def test_a_refresh_leaves_no_journal_entry_and_can_be_cancelled(ledger: Ledger) -> None:
