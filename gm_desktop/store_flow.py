@@ -150,7 +150,7 @@ class StoreFlow(QObject):
         if not can_import(path):
             text = tr("{name} is not a store, and no export, table or note that can be imported.", name=path.name)
             self._notices.show(text, level="warning")
-        elif self._host.read_only:
+        elif self._host.data_dir is not None and self._host.read_only:
             self._notices.show(tr("This store is open for reading only, so nothing can be imported."), level="warning")
         elif self._host.is_open:
             self._begin_import(path)

@@ -269,3 +269,22 @@ def test_a_file_that_waited_for_a_store_that_failed_to_open_is_not_offered_to_th
 )
 def test_what_can_be_dropped(tmp_path: Path, name: str, expected: bool) -> None:
     assert can_import(tmp_path / name) is expected
+
+
+def test_a_file_is_imported_after_a_store_that_was_open_for_reading_was_closed(
+    app: App, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_scripted(tmp_path / "store", read_only=False).close()
+    monkeypatch.setattr(store_flow, "default_data_dir", lambda: tmp_path / "default")
+    app.start(tmp_path / "store", read_only=True)
+    qtbot.waitUntil(lambda: app.host.is_open)
+    app.flow.close()
+    notes = tmp_path / "notes.md"
+    notes.write_text("- One thing to remember\n")
+    app.flow.import_file(notes)
+    qtbot.waitUntil(lambda: app.host.is_open and app.host.data_dir == tmp_path / "default")
+    qtbot.waitUntil(lambda: app.window.findChild(ImportDialog) is not None)
+    dialog = app.window.findChild(ImportDialog)
+    assert dialog is not None
+    qtbot.waitUntil(lambda: "Ready" in dialog._title.text())
+    dialog.reject()
