@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtGui import QGuiApplication
 
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.i18n import tr, tr_count
@@ -30,6 +31,7 @@ T = TypeVar("T")
 FOLLOW_MS = 150
 UNTOUCHED_MS = 30_000  # what was written has nothing to do with a card: looked at in passing, a long list is not cheap
 DRAFT_MS = 120
+KEPT_DRAFTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ class InboxViewModel(QObject):
         self.draft_text = ""
         self.draft: Draft | None = None
         self.is_deciding = False
+        self._kept: dict[str, str] = {}  # own texts that were begun and not accepted, by card
         self._left: str | None = None  # decided, and still shown until the list is read again
         self._listing, self._opening, self._drafting = Latest(), Latest(), Latest()
         self._counting = Latest()
@@ -181,6 +184,7 @@ class InboxViewModel(QObject):
         else:
             self._set_state(self._empty())
         if self.cards.row_of(self.selected_id) is None:
+            self._tell_of_draft()
             row = min(before or 0, len(answer.lines) - 1)
             self.select(answer.lines[row].id if answer.lines else None)
         elif not self.is_editing:
@@ -207,7 +211,7 @@ class InboxViewModel(QObject):
     # --- one card --------------------------------------------------------------------------------------------------
 
     def select(self, card_id: str | None) -> None:
-        """Opens a card; a draft of the one before is dropped."""
+        """Opens a card; a draft of the one before waits until that one is edited again."""
         if card_id == self.selected_id and not isinstance(self.card, CardUnread):
             return
         self.selected_id = card_id
@@ -241,11 +245,13 @@ class InboxViewModel(QObject):
     # --- editing ---------------------------------------------------------------------------------------------------
 
     def edit(self) -> None:
-        """Starts an own text from the proposed result."""
+        """Starts an own text from the proposed result, or goes on with one that was left."""
         if self.can_accept and isinstance(self.card, Card) and self.card.can_edit and not self.is_editing:
-            self.is_editing, self.draft_text = True, self.card.result
+            self.is_editing, self.draft_text = True, self._kept.pop(self.card.id, self.card.result)
             self.draft = Draft(self.card.added, tuple(fact.removed for fact in self.card.goes), self.card.cautions)
             self.draft_changed.emit()
+            if self.draft_text != self.card.result:
+                self._compare_draft()
 
     def set_draft(self, text: str) -> None:
         """The person typed; what it loses is compared a moment later."""
@@ -264,12 +270,33 @@ class InboxViewModel(QObject):
 
     def stop_editing(self) -> None:
         """Drops the own text."""
+        self.draft_text = ""
         self._end_draft()
         self.draft_changed.emit()
+
+    @property
+    def _own_text(self) -> str:
+        """What the person wrote on the shown card, where that is something else than was proposed."""
+        card = self.card
+        return self.draft_text if self.is_editing and isinstance(card, Card) and self.draft_text != card.result else ""
+
+    def _tell_of_draft(self) -> None:
+        """The edited card left the list: another program decided it, or what it was about is gone."""
+        text = self._own_text
+        if text and not self.is_deciding:
+            self._notices.show(
+                tr("The card that you were editing left the list. Your text was not written."),
+                level="error",
+                action=(tr("Copy my text"), lambda: QGuiApplication.clipboard().setText(text)),
+            )
 
     def _end_draft(self) -> None:
         self._draft_soon.stop()
         self._drafting.cancel()
+        if self._own_text.strip() and isinstance(self.card, Card):
+            self._kept[self.card.id] = self._own_text
+            while len(self._kept) > KEPT_DRAFTS:
+                del self._kept[next(iter(self._kept))]
         self.is_editing, self.draft_text, self.draft = False, "", None
 
     # --- deciding --------------------------------------------------------------------------------------------------
@@ -335,6 +362,8 @@ class InboxViewModel(QObject):
         self.is_deciding = False
         self._left = self.selected_id
         self._end_draft()
+        if self._left is not None:
+            self._kept.pop(self._left, None)
         self._follow()
 
     def accept_bulk(self) -> None:
@@ -399,6 +428,7 @@ class InboxViewModel(QObject):
             answer.cancel()
         self._reload_soon.stop()
         self._end_draft()
+        self._kept.clear()
         self.groups.set_lines([])
         self.cards.set_lines([])
         self.group, self.selected_id, self._left, self.is_deciding = None, None, None, False
