@@ -63,6 +63,7 @@ class EntityDetails:
     links: tuple[LinkLine, ...]
     more_links: int
     facts: tuple[FactLine, ...]
+    more_facts: int
     rows: tuple[tuple[str, str, str], ...]
 
 
@@ -76,6 +77,7 @@ class LinkDetails:
     to_title: str
     relations: tuple[tuple[str, str, bool], ...]  # what is written, what is shown, whether it is stale
     facts: tuple[FactLine, ...]
+    more_facts: int
     note: str
 
 
@@ -122,7 +124,8 @@ def entity_details(memory: Memory, data: GraphData, entity_id: str, now_ns: int)
     entity = data.entities.get(entity_id)
     if entity is None:
         return None
-    facts = memory.facts(memory.graph.mentioned_in(entity_id, limit=MOST_FACTS))
+    mentioned = memory.graph.mentioned_in(entity_id, limit=None)
+    facts = memory.facts(mentioned[:MOST_FACTS])
     edges = sorted(data.edges_of(entity_id), key=lambda edge: _link_order(data, entity_id, edge))
     node = data.nodes[data.number[entity_id]]
     makers = {"person": tr("a person"), "import": tr("an import"), "extraction": tr("extraction")}
@@ -137,6 +140,7 @@ def entity_details(memory: Memory, data: GraphData, entity_id: str, now_ns: int)
         links=tuple(_link_line(data, entity_id, edge) for edge in edges[:MOST_LINKS]),
         more_links=max(0, len(edges) - MOST_LINKS),
         facts=tuple(fact_line(fact, now_ns) for fact in facts),
+        more_facts=max(0, len(mentioned) - MOST_FACTS),
         rows=(
             (tr("First seen"), local_date(entity.first_seen_ns), utc_time(entity.first_seen_ns)),
             (tr("Last seen"), local_date(entity.last_seen_ns), utc_time(entity.last_seen_ns)),
@@ -181,7 +185,7 @@ def link_details(memory: Memory, data: GraphData, ends: tuple[str, str], now_ns:
     if not sources:
         note = tr("No fact was named when this link was made.")
     elif gone:
-        note = tr("{count} of the facts behind it are no longer in the store.", count=gone)
+        note = tr("{count} of the facts behind it are no longer in the store.", count=digits(gone))
     relations = tuple(
         (edge.relation, relation_title(edge.relation), (edge.from_id, edge.to_id, edge.relation) in data.stale)
         for edge in edges
@@ -194,6 +198,7 @@ def link_details(memory: Memory, data: GraphData, ends: tuple[str, str], now_ns:
         to_title=data.title(first.to_id),
         relations=relations,
         facts=tuple(fact_line(fact, now_ns) for fact in facts[:MOST_FACTS]),
+        more_facts=max(0, len(facts) - MOST_FACTS),
         note=note,
     )
 

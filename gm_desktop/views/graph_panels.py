@@ -22,6 +22,8 @@ from gm_desktop.widgets.scrolled import SCROLL_BAR
 from gm_desktop.widgets.timeline import Moment, Timeline
 
 _MARGIN = 20
+_INSET = 8  # how far the ground of a list reaches beyond the texts above and below it
+_LINE_INSET = 4  # so that facts on their line begin where the names of entities do
 
 
 class Panel(QScrollArea):
@@ -31,7 +33,7 @@ class Panel(QScrollArea):
         super().__init__()
         body = QWidget()
         self.column = QVBoxLayout(body)
-        self.column.setContentsMargins(_MARGIN, 20, _MARGIN - SCROLL_BAR, 20)
+        self.column.setContentsMargins(_MARGIN - _INSET, 20, _MARGIN - _INSET - SCROLL_BAR, 20)
         self.column.setSpacing(10)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -40,9 +42,14 @@ class Panel(QScrollArea):
         self.setWidget(body)
 
     def add(self, *widgets: QWidget) -> None:
-        """Puts widgets below each other."""
+        """Puts widgets below each other; what begins with a dot stands so that the dot is below the texts."""
         for widget in widgets:
-            self.column.addWidget(widget)
+            if isinstance(widget, EntityRows):
+                self.column.addWidget(widget)
+            else:
+                left = _LINE_INSET if isinstance(widget, Timeline) else _INSET
+                right = 0 if isinstance(widget, Timeline) else _INSET
+                self.column.addLayout(row(widget, margins=(left, 0, right, 0)))
 
 
 def facts_as_moments(facts: Sequence[FactLine]) -> list[Moment]:
@@ -120,17 +127,19 @@ class EntityPanel(Panel):
         self.more_links = text_label("", "small")
         self.facts_title = text_label("", "section")
         self.facts = Timeline(theme, opens=True)
+        self.more_facts = text_label("", "small")
         self._lay_out()
         self._wire()
 
     def _lay_out(self) -> None:
+        self.name.setTextMargins(-2, 0, -2, 0)  # a field without a frame keeps 2 px to itself
         self.add(self.name, self.kind, self.names)
         deeds = (self.near, self.link, self.merge, self.split, self.way, self.delete)
-        self.column.addWidget(flowing(*deeds, gap=0))
+        self.add(flowing(*deeds, gap=0))
         self.column.addSpacing(SPACE)
         self.add(self.links_title, self.links, self.more_links)
         self.column.addSpacing(SPACE)
-        self.add(self.facts_title, self.facts)
+        self.add(self.facts_title, self.facts, self.more_facts)
         self.column.addSpacing(SPACE)
         self.add(text_label(tr("Details"), "section"), self.rows)
         self.column.addStretch(1)
@@ -177,9 +186,11 @@ class EntityPanel(Panel):
         )
         self.more_links.setVisible(entity.more_links > 0)
         self.more_links.setText(tr("and {count} more", count=number(entity.more_links)))
-        facts = len(entity.facts)
+        facts = len(entity.facts) + entity.more_facts
         self.facts_title.setText(tr_count("{count} fact", "{count} facts", facts) if facts else tr("No live facts"))
         self.facts.show_moments(facts_as_moments(entity.facts))
+        self.more_facts.setVisible(entity.more_facts > 0)
+        self.more_facts.setText(tr("and {count} more", count=number(entity.more_facts)))
 
 
 def _link_note(relation: str, receipts: int, *, is_stale: bool) -> str:
@@ -204,11 +215,13 @@ class LinkPanel(Panel):
         self._lines: list[QWidget] = []
         self.facts_title = text_label("", "section")
         self.facts = Timeline(theme, opens=True)
+        self.more_facts = text_label("", "small")
         self.note = text_label("", "small", wrap=True)
         self.add(text_label(tr("Link"), "heading"), self.ends)
+        self._relations.setContentsMargins(_INSET, 0, _INSET, 0)
         self.column.addLayout(self._relations)
         self.column.addSpacing(SPACE)
-        self.add(self.facts_title, self.facts, self.note)
+        self.add(self.facts_title, self.facts, self.more_facts, self.note)
         self.column.addStretch(1)
         self.ends.chosen.connect(self.entity_wanted)
         self.facts.chosen.connect(self.fact_wanted)
@@ -227,11 +240,13 @@ class LinkPanel(Panel):
         self._lines = [self._line(link, relation, can_write=can_write) for relation in link.relations]
         for line in self._lines:
             self._relations.addWidget(line)
-        count = len(link.facts)
+        count = len(link.facts) + link.more_facts
         self.facts_title.setText(
             tr_count("{count} fact behind it", "{count} facts behind it", count) if count else tr("No facts behind it")
         )
         self.facts.show_moments(facts_as_moments(link.facts))
+        self.more_facts.setVisible(link.more_facts > 0)
+        self.more_facts.setText(tr("and {count} more", count=number(link.more_facts)))
         self.note.setText(link.note)
         self.note.setVisible(bool(link.note))
 
@@ -246,7 +261,7 @@ class LinkPanel(Panel):
             lambda: self.unlink_wanted.emit(link.from_id, link.to_id, written),
         )
         remove.setEnabled(can_write)
-        line.setLayout(row(name, 1, remove, margins=(8, 0, 0, 0)))
+        line.setLayout(row(name, 1, remove))
         return line
 
 
@@ -294,7 +309,7 @@ class ShapePanel(Panel):
         self._section("holding", tr("Holds parts together"), self.holding)
         self._section("bridges", tr("Only link between two parts"), self.bridges)
         self._section("orphans", tr("Without links"), self.orphans)
-        self.column.addLayout(row(self.more_orphans, 1))
+        self.column.addLayout(row(self.more_orphans, 1, margins=(_INSET, 0, _INSET, 0)))
         self.column.addStretch(1)
         for rows in (self.hubs, self.holding, self.orphans):
             rows.chosen.connect(self.entity_wanted)

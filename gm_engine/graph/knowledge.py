@@ -117,8 +117,8 @@ class KnowledgeGraph(Graph):
             )
             return tuple(row[0] for row in rows)
 
-    def mentioned_in(self, entity_id: str, *, limit: int = 100) -> tuple[str, ...]:
-        """Ids of live facts that mention an entity or are a receipt of one of its links, newest first."""
+    def mentioned_in(self, entity_id: str, *, limit: int | None = 100) -> tuple[str, ...]:
+        """Ids of live facts that mention an entity or are a receipt of one of its links, newest first; None: all."""
         if not self._ledger.read_only:
             refresh_mentions(self._ledger)
         with self._ledger.read() as connection:
@@ -127,7 +127,7 @@ class KnowledgeGraph(Graph):
                 " (SELECT fact_id FROM mentions WHERE entity_id = ?1 UNION SELECT fact_id FROM edge_sources"
                 " WHERE from_id = ?1 UNION SELECT fact_id FROM edge_sources WHERE to_id = ?1)"
                 " ORDER BY f.created_ns DESC, f.id DESC LIMIT ?2",
-                (entity_id, limit),
+                (entity_id, -1 if limit is None else limit),
             )
             return tuple(row[0] for row in rows)
 

@@ -8,16 +8,17 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QAbstractItemModelTester, QTest
-from PySide6.QtWidgets import QApplication, QDialog, QLineEdit
+from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.notices import Notice, Notices
 from gm_desktop.theme import Theme
 from gm_desktop.undo_controller import UndoController
+from gm_desktop.viewmodels import graph_details
 from gm_desktop.viewmodels.graph import GraphViewModel
 from gm_desktop.viewmodels.graph_details import EntityDetails, LinkDetails, ShapeDetails, WayDetails
 from gm_desktop.viewmodels.graph_verbs import GraphVerbs
@@ -470,3 +471,58 @@ def test_in_a_neighbourhood_a_moved_entity_stays_for_as_long_as_the_program_runs
     desk.model.reset_layout()
     desk.settle()
     assert place_of(desk, entity_id) == (0.0, 0.0)
+
+
+def test_of_an_entity_and_of_a_link_all_facts_are_counted_though_the_newest_alone_are_shown(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graph_details, "MOST_FACTS", 2)
+    for number in range(3):
+        desk.write(partial(remember_a_meeting, number=number))
+    tom, panel = desk.model.found("Tom")[0].id, desk.page.panel
+    assert len(desk.choose(tom).facts) == 2
+    assert (panel.entity.facts_title.text(), panel.entity.more_facts.text()) == ("5 facts", "and 3 more")
+    desk.model.select_link(desk.model.found("Grace")[0].id, tom)
+    desk.settle()
+    assert (panel.link.facts_title.text(), panel.link.more_facts.text()) == ("4 facts behind it", "and 2 more")
+    monkeypatch.setattr(graph_details, "MOST_FACTS", 60)
+    desk.choose(tom)
+    assert not panel.entity.more_facts.isVisibleTo(panel)
+
+
+def remember_a_meeting(memory: Memory, *, number: int) -> None:
+    memory.remember("ops", f"Grace Lin met Tom Becker again, room {number}.")
+    memory.graph.extract()
+
+
+def test_texts_lists_and_facts_of_the_inspector_begin_at_one_line_and_end_at_one(desk: Desk) -> None:
+    tom, panel = desk.model.found("Tom")[0].id, desk.page.panel
+    desk.choose(tom)
+    desk.page.resize(1500, 700)
+    panel.setGeometry(1160, 0, 320, 700)
+    panel.show()
+    entity = panel.entity
+    desk.qtbot.waitUntil(lambda: entity.links.width() > 200)
+
+    def edges(widget: QWidget) -> tuple[int, int]:
+        left = widget.mapTo(panel, QPoint(0, 0)).x()
+        return left, left + widget.width()
+
+    left, right = edges(entity.links_title)
+    assert edges(entity.facts_title) == edges(entity.rows) == edges(entity.kind) == (left, right)
+    assert edges(entity.links) == (left - 8, right + 8)  # a list has its ground around its dots
+    picture = entity.grab().toImage()
+    surface = picture.pixelColor(2, 2)
+
+    def first_ink(widget: QWidget) -> int:
+        spot, area = widget.mapTo(entity, QPoint(0, 0)), widget.size()
+        inked = (
+            x
+            for x in range(area.width())
+            for y in range(min(area.height(), 26))
+            if picture.pixelColor(spot.x() + x, spot.y() + y) != surface
+        )
+        return spot.x() + next(inked)
+
+    assert abs(first_ink(entity.links) - first_ink(entity.links_title)) <= 1
+    assert abs(first_ink(entity.facts) - first_ink(entity.facts_title)) <= 1
