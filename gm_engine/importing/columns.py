@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 
 from gm_engine.errors import ImportRefused
@@ -20,6 +22,8 @@ _GUESSES = {
     "id": ("id", "uuid", "key"),
 }
 _SEPARATORS = ",;\t|"
+_OLD_END = re.compile(r"(?<=\r)")
+_END = "\0the table ends here\0"
 
 
 def recognises_csv(start: Start) -> bool:
@@ -103,7 +107,7 @@ def _chosen(request: Request, names: tuple[str, ...]) -> Mapping[str, str]:
 def _separator(path: Path) -> str:
     if path.suffix.casefold() == ".tsv":
         return "\t"
-    first = start_of(path).split("\n", 1)[0]
+    first = start_of(path).lstrip("\r\n").replace("\r", "\n").partition("\n")[0]
     return max(_SEPARATORS, key=first.count)
 
 
@@ -118,17 +122,21 @@ def _header(path: Path) -> tuple[str, ...]:
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[str, list[str] | Unreadable]]:
-    """The rows after the header."""
+    """The rows after the header. A quote that is never closed takes all that follows: none of it is a row."""
     csv.field_size_limit(4 * MAX_TEXT_CHARS)
-    rows = csv.reader(_decoded(path), delimiter=_separator(path))
+    rows = csv.reader(chain(_decoded(path), [_END]), delimiter=_separator(path))
     has_header = False
     while True:
+        first = rows.line_num + 1
         try:
-            row = next(rows, None)
+            row = next(rows, [_END])
         except csv.Error as error:
             yield f"line {rows.line_num}", Unreadable(str(error))
             continue
-        if row is None:
+        if row == [_END]:
+            return
+        if row and row[-1].endswith(_END):
+            yield f"line {first}", Unreadable("a quote in it is never closed, so that all that follows belongs to it")
             return
         if row and has_header:
             yield f"line {rows.line_num}", row
@@ -139,9 +147,9 @@ def _decoded(path: Path) -> Iterator[str]:
     """The lines with ends, as `csv` wants them. A table in another encoding would be wrong in every row."""
     for number, line in lines_of(path):
         if isinstance(line, Unreadable):
-            text = f"{path.name} is not UTF-8 (line {number}: {line.reason}); save it as CSV UTF-8."
+            text = f"{path.name} is no table in UTF-8 (line {number}: {line.reason}); save it as CSV UTF-8."
             raise ImportRefused(text, file=path.name)
-        yield f"{line}\n"
+        yield from _OLD_END.split(f"{line}\n")  # an old Mac's lines end with a carriage return alone
 
 
 def _objects(path: Path) -> Iterator[tuple[str, object]]:

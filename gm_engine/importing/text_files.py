@@ -163,8 +163,10 @@ def decode_at(text: str, at: int, name: str) -> tuple[object, int]:
         return _DECODER.raw_decode(text, at)
     except RecursionError as error:
         raise ImportRefused(f"{name} nests values too deeply at character {at}.", file=name) from error
-    except ValueError as error:
-        raise ImportRefused(f"{name} is no complete JSON array: {error}.", file=name, offset=at) from error
+    except json.JSONDecodeError as error:
+        raise ImportRefused(f"{name} is no complete JSON document: {error}.", file=name, offset=at) from error
+    except ValueError as error:  # Python's limit
+        raise ImportRefused(f"{name} holds a number of too many digits after character {at}.", file=name) from error
 
 
 _DECODER = json.JSONDecoder()

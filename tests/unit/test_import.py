@@ -94,7 +94,7 @@ def test_a_missing_file_is_not_found(memory: Memory, tmp_path: Path) -> None:
         (b'[{"id": "a"}', "is no complete JSON array"),
         (b'[{"id": "a"} {"id": "b"}]', "no comma at character 13"),
         (b'[{"id": "a"},]', "is no complete JSON array"),
-        (b'[{"id": "a]', "is no complete JSON array"),
+        (b'[{"id": "a]', "is no complete JSON document"),
         (b"[1] x", "goes on after the array, at character 3"),
         (b"[] x", "goes on after the array"),
         (b'["\xff"]', "is not UTF-8: byte 2"),

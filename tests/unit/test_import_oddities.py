@@ -290,3 +290,28 @@ def test_a_dump_of_another_shape_or_another_version_is_refused(memory: Memory, t
         with pytest.raises(ImportRefused, match=words):
             memory.import_store(path)
     assert memory.list_facts(FactQuery()) == ()
+
+
+def test_a_quote_that_is_never_closed_is_named_and_brings_no_text_of_the_rows_that_it_takes(
+    memory: Memory, tmp_path: Path
+) -> None:
+    content = 'text,agent\n"It said ""go"", and went.",a\nShort one.,b\n"It is open,c\nShort two.,d\n'
+    texts, left = imported(memory, tmp_path / "facts.csv", content)
+    assert texts == ['It said "go", and went.', "Short one."]
+    assert left == {"line 4": "a quote in it is never closed, so that all that follows belongs to it"}
+
+
+def test_lines_of_a_table_may_end_as_on_an_old_mac_and_begin_late(memory: Memory, tmp_path: Path) -> None:
+    (tmp_path / "facts.csv").write_bytes(b'\r\rtext;agent\rShort, one.;a\r"Two\rlines.";b\r')
+    memory.import_store(tmp_path / "facts.csv")
+    assert {(fact.agent_id, fact.text) for fact in memory.list_facts(FactQuery())} == {
+        ("a", "Short, one."),
+        ("b", "Two\rlines."),
+    }
+
+
+def test_a_number_of_thousands_of_digits_is_no_advice_to_programmers(memory: Memory, tmp_path: Path) -> None:
+    (tmp_path / "memories.json").write_text('[{"id": ' + "9" * 5_000 + "}]")
+    with pytest.raises(ImportRefused, match="a number of too many digits") as refused:
+        memory.import_store(tmp_path / "memories.json")
+    assert "sys" not in refused.value.message

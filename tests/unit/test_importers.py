@@ -171,10 +171,9 @@ def test_a_table_without_a_text_column_asks_for_one(memory: Memory, tmp_path: Pa
     assert memory.import_store(table, columns={"text": "alpha"}).columns == ("alpha", "beta")
 
 
-@pytest.mark.parametrize("content", [b"text\rone\rtwo\r", b"text," + b"x" * 5_000_000 + b"\none,two\n"])
-def test_a_table_whose_header_cannot_be_read_is_refused(memory: Memory, tmp_path: Path, content: bytes) -> None:
+def test_a_table_whose_header_cannot_be_read_is_refused(memory: Memory, tmp_path: Path) -> None:
     with pytest.raises(ImportRefused, match=r"t\.csv has no header that can be read"):
-        memory.import_preview(written(tmp_path / "t.csv", content))
+        memory.import_preview(written(tmp_path / "t.csv", b"text," + b"x" * 5_000_000 + b"\none,two\n"))
 
 
 def test_columns_are_for_tables_only(memory: Memory) -> None:
@@ -244,7 +243,7 @@ def test_a_line_in_another_encoding_is_the_only_one_left_out(memory: Memory, tmp
 
 
 def test_a_table_in_another_encoding_is_refused_whole(memory: Memory, tmp_path: Path) -> None:
-    with pytest.raises(ImportRefused, match=r"not UTF-8 \(line 3"):
+    with pytest.raises(ImportRefused, match=r"no table in UTF-8 \(line 3"):
         memory.import_store(written(tmp_path / "t.csv", b"text\nfine\ngr\xf6\xdfer\n"))
     assert memory.last_seq() == 0
 
