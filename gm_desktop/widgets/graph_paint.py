@@ -213,7 +213,7 @@ def place_labels(
 ) -> list[Label]:
     """Labels for the most linked nodes inside `clip`, none over another one; those of `first` before all others.
 
-    `window` is what can be seen of it: labels of what is inside stay inside.
+    `window` is what can be seen of it: labels of what is inside stay inside, the others outside.
     """
     points, sizes = view.points(picture.places), radii(picture, view.scale)
     metrics = QFontMetricsF(style.font)
@@ -232,8 +232,7 @@ def place_labels(
         text = text if len(text) <= _LABEL_CHARS else f"{text[: _LABEL_CHARS - 1].rstrip()}…"
         size = QSizeF(metrics.horizontalAdvance(text) + 4, metrics.height())
         middle = QPointF(*points[at].tolist())
-        room = window if window is not None and window.contains(middle) else None
-        rect = taken.place(middle, float(sizes[at]), size, must=at in first, room=room)
+        rect = taken.place(middle, float(sizes[at]), size, must=at in first, window=window)
         if rect is not None:
             found.append(Label(at, text, rect))
             if len(found) >= most:
@@ -277,6 +276,23 @@ def _inside(points: NDArray[np.float64], clip: QRectF) -> NDArray[np.bool_]:
     return found & (points[:, 1] >= clip.top()) & (points[:, 1] <= clip.bottom())
 
 
+def _places(middle: QPointF, radius: float, size: QSizeF) -> tuple[QRectF, ...]:
+    """Where a label may stand, best first: below, above, right, left; then below and above, but beginning or ending
+    with the dot. All touch it, none stands beside a corner."""
+    gap, width, height = radius + 2, size.width(), size.height()
+    x, below, above = middle.x(), middle.y() + gap, middle.y() - gap - height
+    return (
+        QRectF(x - width / 2, below, width, height),
+        QRectF(x - width / 2, above, width, height),
+        QRectF(x + gap, middle.y() - height / 2, width, height),
+        QRectF(x - gap - width, middle.y() - height / 2, width, height),
+        QRectF(x - radius, below, width, height),
+        QRectF(x + radius - width, below, width, height),
+        QRectF(x - radius, above, width, height),
+        QRectF(x + radius - width, above, width, height),
+    )
+
+
 class _Taken:
     """Which parts of the picture labels may no longer use; by cells, so that a question costs no search."""
 
@@ -289,24 +305,27 @@ class _Taken:
         if radius >= 4:
             self._add(self._dots, QRectF(middle.x() - radius, middle.y() - radius, 2 * radius, 2 * radius))
 
-    def place(self, middle: QPointF, radius: float, size: QSizeF, *, must: bool, room: QRectF | None) -> QRectF | None:
-        """A free place below, above, right or left of a dot, inside `room`; the first where it `must` have one."""
-        gap, width, height = radius + 2, size.width(), size.height()
-        places = (
-            QRectF(middle.x() - width / 2, middle.y() + gap, width, height),
-            QRectF(middle.x() - width / 2, middle.y() - gap - height, width, height),
-            QRectF(middle.x() + gap, middle.y() - height / 2, width, height),
-            QRectF(middle.x() - gap - width, middle.y() - height / 2, width, height),
-        )
-        for rect in places:
-            fits = room is None or room.contains(rect)
-            if fits and not self._hits(self._labels, rect) and not self._hits(self._dots, rect):
-                self._add(self._labels, rect)
-                return rect
-        if must and not self._hits(self._labels, places[0]):
-            self._add(self._labels, places[0])
-            return places[0]
-        return None
+    def place(
+        self, middle: QPointF, radius: float, size: QSizeF, *, must: bool, window: QRectF | None
+    ) -> QRectF | None:
+        """A free place at a dot; where it `must` have one, if need be over other dots.
+
+        Labels of what is inside `window` stay inside, and those of what is outside stay outside: a name whose dot
+        cannot be seen would belong to another one.
+        """
+        is_inside = window is not None and window.contains(middle)
+        fitting = [
+            rect
+            for rect in _places(middle, radius, size)
+            if (window is None or (window.contains(rect) if is_inside else not window.intersects(rect)))
+            and not self._hits(self._labels, rect)
+        ]
+        free = [rect for rect in fitting if not self._hits(self._dots, rect)]
+        chosen = free or (fitting if must else [])
+        if not chosen:
+            return None
+        self._add(self._labels, chosen[0])
+        return chosen[0]
 
     @staticmethod
     def _cells(rect: QRectF) -> Iterator[tuple[int, int]]:

@@ -15,7 +15,7 @@ from gm_desktop.models.graph_picture import KINDS, GraphNode, GraphPicture, empt
 from gm_desktop.theme import Theme
 from gm_desktop.widgets.graph_canvas import GraphCanvas
 from gm_desktop.widgets.graph_files import IMAGE_SCALE, Drawing
-from gm_desktop.widgets.graph_paint import fitted, place_labels, style_of
+from gm_desktop.widgets.graph_paint import fitted, place_labels, radii, style_of
 
 
 def picture(count: int, links: list[tuple[int, int]], *, key: str = "k", seed: int = 1) -> GraphPicture:
@@ -276,3 +276,33 @@ def test_the_chosen_node_is_moved_by_keys(canvas: GraphCanvas, qtbot: QtBot) -> 
         QTest.keyClick(canvas, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
     assert moved.args[0] == "c"
     assert moved.args[2] > 0
+
+
+def one_dot_among(*others: tuple[float, float]) -> GraphPicture:
+    """A node in the middle whose label has no room straight below, above, right or left of it."""
+    nodes = tuple(GraphNode(f"n{at}", "A name of some length", "person", "Person", 9) for at in range(len(others) + 1))
+    places = np.array([(0.0, 0.0), *others])
+    return GraphPicture("dot", nodes, places, np.zeros((0, 2), np.int64), np.zeros(0, np.bool_))
+
+
+def test_a_label_that_finds_no_room_in_the_middle_begins_or_ends_with_its_dot(theme: Theme) -> None:
+    graph = one_dot_among((-0.6, 0.25), (-0.6, -0.25), (0.9, 0.0), (-0.9, 0.0))
+    view, clip = fitted(one_dot_among(), QSizeF(600, 400)), QRectF(0, 0, 600, 400)
+    labels = place_labels(graph, view, style_of(theme), clip=clip, hidden=frozenset(), first=[0])
+    middle, radius = 300.0, float(radii(graph, view.scale)[0])
+    rect = labels[0].rect
+    assert labels[0].at == 0
+    assert rect.left() == pytest.approx(middle - radius)
+    assert min(abs(rect.top() - 200.0), abs(rect.bottom() - 200.0)) == pytest.approx(radius + 2)
+
+
+def test_a_name_whose_dot_is_out_of_sight_does_not_reach_into_the_window(theme: Theme) -> None:
+    graph = line_of("a name that is long", "b")
+    view = fitted(graph, QSizeF(600, 400))
+    x = float(view.points(graph.places)[0][0])
+    window, clip = QRectF(x + 10, 0, 600, 400), QRectF(0, 0, 1200, 400)
+    labels = place_labels(graph, view, style_of(theme), clip=clip, hidden=frozenset(), first=[0], window=window)
+    shown = {label.at: label.rect for label in labels}
+    assert set(shown) == {0, 1}
+    assert not shown[0].intersects(window)
+    assert window.contains(shown[1])
