@@ -186,7 +186,10 @@ class Indexer:
             if counts.pending < before.pending:
                 others_until = monotonic() + _OTHERS_TURN_S
             elif 0 < counts.pending <= self._queue.refused:
-                raise EmbeddingFailed(f"The model gave {counts.pending} texts vectors that are not finite.")
+                raise EmbeddingFailed(
+                    f"Texts that get no vector: {counts.pending:,}. The model refuses them, its vectors are not finite,"
+                    " or the store does not keep them; `graymatter doctor` says whether it is damaged."
+                )
             else:
                 self._queue.look_again()
         self._settle(self._queue)

@@ -9,14 +9,16 @@ from unicodedata import normalize
 import numpy as np
 
 from gm_engine.embedding.embedder import Embedder, embed_checked, quantise
+from gm_engine.embedding.http import TextsRefused
 from gm_engine.store.database import Ledger
 from gm_engine.store.journal import newest_seq
-from gm_engine.store.vectors import PendingText, ensure_model, insert_vectors, pending_texts, vector_state
+from gm_engine.store.vectors import PendingText, ensure_model, insert_vectors, pending_texts, vector_state, vectors_of
 
 MAX_BATCH = 32
 _FIRST_BATCH = 4  # until the model's speed is known
 _FETCHED = 512
 _SPEED_KEPT = 0.8  # how much of the speed so far stays in the mean with each batch
+_HARMLESS = "memory"  # a server that refuses this one, too, does not refuse the texts
 
 
 class EmbeddingQueue:
@@ -28,6 +30,7 @@ class EmbeddingQueue:
         self._max_batch = max_batch
         self._waiting: list[PendingText] = []
         self._refused: set[bytes] = set()
+        self._lost: set[bytes] = set()  # vectors that the ledger did not keep: purged meanwhile, or the file is damaged
         self._nothing_at: tuple[int, int] | None = None  # journal seq and drops of vectors, when nothing was waiting
         self._text_s = 0.0  # seconds that a text took in the last batch
         self._texts_per_s = 0.0
@@ -41,7 +44,10 @@ class EmbeddingQueue:
 
     @property
     def refused(self) -> int:
-        """Texts for which the model gave a vector that is not finite; they are not tried again by this process."""
+        """Texts that the model refuses or gives no finite vector, and those whose vectors the ledger does not keep.
+
+        They are not tried again by this process.
+        """
         return len(self._refused)
 
     def look_again(self) -> None:
@@ -102,15 +108,24 @@ class EmbeddingQueue:
         return max(1, min(self._max_batch, int((deadline - monotonic()) / self._text_s)))
 
     def _embed(self, texts: Sequence[PendingText]) -> int:
-        vectors = embed_checked(self._embedder, [normalize("NFC", text.text) for text in texts])
+        try:
+            vectors = embed_checked(self._embedder, [normalize("NFC", text.text) for text in texts])
+        except TextsRefused:
+            embed_checked(self._embedder, [_HARMLESS])  # raises where it is not about the texts
+            self._refused.update(text.key for text in texts)
+            return 0
         finite = np.flatnonzero(np.isfinite(vectors).all(axis=1)).tolist()
         keys = [texts[number].key for number in finite]
         self._refused.update({text.key for text in texts} - set(keys))
         with self._ledger.bookkeep() as connection:
             model = ensure_model(connection, self._embedder.model, self._embedder.dims)
             insert_vectors(connection, model, keys, quantise(vectors[finite]))
-        self.embedded += len(keys)
-        return len(keys)
+            kept = vectors_of(connection, model.id, keys)
+        lost = {key for key in keys if key not in kept}
+        self._refused |= lost & self._lost  # a second time: it would go on for ever
+        self._lost = (self._lost | lost) - kept.keys()
+        self.embedded += len(kept)
+        return len(kept)
 
 
 def _length(text: PendingText) -> int:

@@ -362,9 +362,12 @@ class AnyTexts(ModelServer):
     def _next(self) -> Reply:
         if self.broken is not None:
             return self.broken
+        if self.refused and self.refused in self.asked[-1].body["input"]:
+            return error(400, "that is not said here")
         return openai([vector(sum(text.encode())) for text in self.asked[-1].body["input"]])
 
     broken: Reply | None = None
+    refused = ""
 
 
 @pytest.fixture
@@ -418,6 +421,27 @@ def test_a_server_that_fails_leaves_words_and_is_said(any_texts: AnyTexts, tmp_p
         assert "refused the key" in found.coverage.reason
         with pytest.raises(EmbeddingFailed, match="refused the key"):
             memory.recall("scout", "harbour", preview=True, min_confidence="inferred")
+
+
+def test_a_text_that_is_refused_alone_keeps_no_later_text_from_its_vector(any_texts: AnyTexts, tmp_path: Path) -> None:
+    with opened(tmp_path, any_texts) as memory:
+        any_texts.refused = "unspeakable"
+        memory.remember("scout", "unspeakable")
+        while memory.index_step(0.05):
+            pass
+        assert memory.vector_status().error == ""
+        memory.remember("scout", "The gate opens at ten.")
+        while memory.index_step(0.05):
+            pass
+        status = memory.vector_status()
+        assert (status.embedded, status.pending) == (1, 1)
+        with pytest.raises(EmbeddingFailed, match=r"get no vector: 1\."):
+            memory.wait_for_embeddings()
+        any_texts.refused = ""  # now it is about every text
+        any_texts.broken = error(400, "this model does not make embeddings")
+        memory.remember("scout", "The ferry leaves at six.")
+        with pytest.raises(EmbeddingFailed, match="does not make embeddings"):
+            memory.embed_pending("scout")
 
 
 def test_a_server_that_changes_its_vectors_under_the_same_name_is_noticed(any_texts: AnyTexts, tmp_path: Path) -> None:

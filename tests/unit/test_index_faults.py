@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ import pytest
 from gm_engine import Config, DiskFull, GrayMatterError, Memory, child
 from gm_engine.embedding.embedder import Embedder
 from gm_engine.embedding.minilm import MiniLM
+from gm_engine.store.database import LEDGER_NAME
 from gm_engine.vectors import feed
 from tests.fakes.clock import FrozenClock
 from tests.fakes.embedder import ScriptedEmbedder
@@ -96,6 +98,22 @@ def test_a_folder_that_is_damaged_while_it_is_open_never_changes_an_answer(
     memory = store()
     work(memory)
     assert answer(memory) == (expected, "chroma")
+
+
+def test_a_store_that_keeps_no_vectors_is_not_embedded_for_ever(store: Open, tmp_path: Path) -> None:
+    fill(store(), 5)
+    with closing(sqlite3.connect(tmp_path / "store" / LEDGER_NAME)) as raw:  # an index that has lost its entries
+        raw.execute("PRAGMA writable_schema = ON")
+        raw.execute("DROP INDEX facts_text")
+        raw.execute("CREATE INDEX facts_text ON facts(text_key) WHERE no > 100")
+        raw.execute(
+            "UPDATE sqlite_master SET sql = 'CREATE INDEX facts_text ON facts(text_key)' WHERE name = 'facts_text'"
+        )
+        raw.commit()
+    embedder = ScriptedEmbedder()
+    memory = store(embedder)
+    work(memory)
+    assert sum(map(len, embedder.calls)) == 10
 
 
 @contextmanager
