@@ -67,6 +67,9 @@ class Page(QWidget):
     def prepare_screenshot(self) -> None:
         """Brings the page into a telling state (a selection, a performed search) for `--screenshots`."""
 
+    def prepare_empty_screenshot(self) -> None:
+        """Brings the page into view as it is for a store with nothing in it."""
+
     def screenshot_scenes(self) -> tuple[tuple[str, Callable[[], None]], ...]:
         """More states worth a picture: (name, how to get there), each from where the one before ended."""
         return ()

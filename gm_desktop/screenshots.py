@@ -131,6 +131,9 @@ class Show(QObject):
             self._app.show_page(page_id)
             yield page.is_settled
             if suffix:
+                page.prepare_empty_screenshot()
+                yield _rest(SETTLE_MS)
+                yield page.is_settled
                 yield from self.shoot(page_id + suffix)
                 continue
             page.prepare_screenshot()

@@ -11,7 +11,7 @@ from gm_desktop.theme import SPACE, Theme
 from gm_desktop.viewmodels.activity import ActivityViewModel
 from gm_desktop.viewmodels.activity_details import ActionDetails, ActionUnread
 from gm_desktop.widgets.basics import EmptyState, push_button, row, text_label
-from gm_desktop.widgets.line_view import LineView
+from gm_desktop.widgets.line_view import LINE_INDENT, LineView
 from gm_desktop.widgets.name_values import NameValues
 from gm_desktop.widgets.pills import Pill
 
@@ -51,16 +51,20 @@ class ActivityInspector(QWidget):
     def _lay_out(self) -> None:
         shown = QWidget()
         column = QVBoxLayout(shown)
-        column.setContentsMargins(_EDGE, 20, _EDGE, 12)
+        column.setContentsMargins(_EDGE - LINE_INDENT, 20, _EDGE - LINE_INDENT, 12)
         column.setSpacing(10)
-        column.addWidget(self.title)
-        column.addLayout(row(self.undo, self.before, self.undone, 1, spacing=SPACE))
-        column.addSpacing(4)
-        column.addWidget(self.facts)
-        column.addSpacing(4)
-        column.addWidget(self._changed)
+        above = QVBoxLayout()  # the texts of what changed stand in line with these
+        above.setContentsMargins(LINE_INDENT, 0, LINE_INDENT, 0)
+        above.setSpacing(10)
+        above.addWidget(self.title)
+        above.addLayout(row(self.undo, self.before, self.undone, 1, spacing=SPACE))
+        above.addSpacing(4)
+        above.addWidget(self.facts)
+        above.addSpacing(4)
+        above.addWidget(self._changed)
+        column.addLayout(above)
         column.addWidget(self.targets, 1)
-        column.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addLayout(row(self.more, 1, margins=(LINE_INDENT, 0, 0, 0)))
         self._shown = shown
         self._stack = QStackedWidget()
         self._stack.addWidget(self.note)

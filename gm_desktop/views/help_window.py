@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from gm_desktop.i18n import tr
 from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.widgets.basics import add_glass, rule, text_label
-from gm_desktop.widgets.reading_view import ReadingView
+from gm_desktop.widgets.reading_view import BOLD, ReadingView
 
 LIST_WIDTH = 220
 
@@ -159,6 +159,7 @@ def _style(theme: Theme) -> str:
     accent, muted, line = (theme.color(role).name() for role in ("accent", "text_muted", "border"))
     return (
         f"a {{ color: {accent}; text-decoration: none; }} p, li {{ line-height: 145%; }} "
+        f"{BOLD} "
         f"h2 {{ font-size: large; font-weight: 600; margin-top: 18px; margin-bottom: 6px; }} "
         f"th {{ color: {muted}; font-weight: 600; text-align: left; }} "
         f"td, th {{ padding: 5px 18px 5px 0; border-bottom: 1px solid {line}; }}"

@@ -140,6 +140,7 @@ class LabPanel(QWidget):
             self.filter.addItem(tr("{label} or better", label=title) if label == "inferred" else title, label)
         self.comparison = text_label("", "small", wrap=True)
         self.left_title = text_label(tr("Left the answer"), "section")
+        self.left_title.setContentsMargins(0, SPACE, 0, 0)
         self.left = LineView(self._viewmodel.left_lines, self._theme, tr("Facts that left the answer"), grows=True)
 
     def _make_keeping(self) -> None:

@@ -11,7 +11,7 @@ from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.viewmodels.settings_keeping import KeepingSettings
 from gm_desktop.widgets.basics import push_button, row, set_kind, text_label
 from gm_desktop.widgets.form_card import ResultLine
-from gm_desktop.widgets.line_view import LineView
+from gm_desktop.widgets.line_view import LINE_INDENT, LineView
 
 _LOOK_MS = 250
 
@@ -63,15 +63,20 @@ class PurgeDialog(QDialog):
             "folder and the unused parts of its files. This can't be undone. Copies that you keep elsewhere are yours "
             "to delete."
         )
-        column.addWidget(text_label(note, "muted", wrap=True))
-        for each in (self.text, self.containing, self.block, self.found):
-            column.addWidget(each)
+        above, below = QVBoxLayout(), QVBoxLayout()
+        for part in (above, below):  # the texts of the list stand in line with these
+            part.setContentsMargins(LINE_INDENT, 0, LINE_INDENT, 0)
+            part.setSpacing(10)
+        for each in (text_label(note, "muted", wrap=True), self.text, self.containing, self.block, self.found):
+            above.addWidget(each)
+        column.addLayout(above)
         column.addWidget(self.view, 1)
+        column.addLayout(below)
         self._ask = text_label(tr("Type {word} to go on:", word=f"“{self.word}”"))
-        column.addLayout(row(self._ask, self.typed, 1, spacing=12))
-        column.addLayout(row(1, self.cancel, self.remove))
+        below.addLayout(row(self._ask, self.typed, 1, spacing=12))
+        below.addLayout(row(1, self.cancel, self.remove))
         ended = QVBoxLayout(done)
-        ended.setContentsMargins(0, 0, 0, 0)
+        ended.setContentsMargins(LINE_INDENT, 0, LINE_INDENT, 0)
         ended.setSpacing(10)
         ended.addWidget(self.said)
         ended.addWidget(self.report)
@@ -81,9 +86,11 @@ class PurgeDialog(QDialog):
         self.stack.addWidget(ask)
         self.stack.addWidget(done)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(MARGIN, 20, MARGIN, 20)
+        layout.setContentsMargins(MARGIN - LINE_INDENT, 20, MARGIN - LINE_INDENT, 20)
         layout.setSpacing(12)
-        layout.addWidget(text_label(tr("Remove a text for good"), "title"))
+        title = text_label(tr("Remove a text for good"), "title")
+        title.setContentsMargins(LINE_INDENT, 0, 0, 0)
+        layout.addWidget(title)
         layout.addWidget(self.stack, 1)
 
     def _wire(self) -> None:

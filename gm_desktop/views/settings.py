@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -23,7 +23,6 @@ from gm_desktop.page import Page
 from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.views.settings_parts import Section
 from gm_desktop.widgets.basics import PageHeader, rule
-from gm_desktop.widgets.form_card import FormCard
 from gm_desktop.widgets.scrolled import scroll_area
 
 LIST_WIDTH = 208
@@ -105,14 +104,20 @@ class SettingsPage(Page):
         self.open_section(state.get("section", ""))
 
     def landmark(self) -> QWidget:
-        """The programs that can be connected."""
+        """What connects a program, below the list of those there are."""
         self.open_section("programs")
-        section = self.sections["programs"]
-        return section.findChild(FormCard) or section
+        target, area = self.sections["programs"].landmark(), self._stack.currentWidget()
+        if isinstance(area, QScrollArea):
+            QTimer.singleShot(0, area, lambda: area.ensureWidgetVisible(target, 0, MARGIN))  # once it has its place
+        return target
 
     def prepare_screenshot(self) -> None:
         """The first section."""
         self.list.setCurrentRow(0)
+
+    def prepare_empty_screenshot(self) -> None:
+        """A section of the store, with nothing in it yet."""
+        self.open_section("keeping")
 
     def screenshot_scenes(self) -> tuple[tuple[str, Callable[[], None]], ...]:
         """Every other section."""

@@ -103,7 +103,7 @@ class EmbeddingSection(Section):
         self.bar.setTextVisible(False)
         self.vectors.add_wide(self.progress_text)
         self.vectors.add_wide(self.bar)
-        note = tr("After a change, texts get new vectors beside your work; until then the model before answers.")
+        note = tr("After a change, texts get new vectors beside your work; until then, the previous model answers.")
         self.vectors.add_wide(text_label(note, "small", wrap=True))
         stretched(self, (self.form, self.vectors))
         self._wire()

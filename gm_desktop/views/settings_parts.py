@@ -49,6 +49,10 @@ class Section(QWidget):
         """What can be done while the section shows."""
         return ()
 
+    def landmark(self) -> QWidget:
+        """What the tour points at."""
+        return self
+
 
 class ListedLines(QStackedWidget):
     """A list of lines, or why there is none. Emits `picked` when another line is chosen, `opened` on Enter.

@@ -14,7 +14,7 @@ from gm_desktop.theme import Mode, Theme
 from gm_desktop.viewmodels.settings_models import ModelSettings
 from gm_desktop.views.settings_parts import Section, stretched
 from gm_desktop.widgets.basics import push_button, row
-from gm_desktop.widgets.form_card import ChoiceBox, CountBox, FormCard
+from gm_desktop.widgets.form_card import FIELD_HEIGHT, ChoiceBox, CountBox, FormCard
 from gm_desktop.widgets.line_view import LineView
 
 _MODES: tuple[tuple[Mode, str], ...] = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
@@ -44,6 +44,7 @@ class AppearanceSection(Section):
         holder = QWidget()
         holder.setAccessibleName(tr("Theme"))
         holder.setLayout(row(*self.modes.values(), 1))
+        holder.setMinimumHeight(FIELD_HEIGHT)  # its name stands beside them as beside a field
         card.add(tr("Theme"), holder, tr("Text and spacing follow the system's scaling, up to 200 %."))
         self.language = ChoiceBox((("", tr("As the system")), *LANGUAGES.items()))
         self.language.setAccessibleName(tr("Language"))
@@ -123,7 +124,7 @@ class UpkeepSection(Section):
     def _lay_out(self) -> None:
         cycles = FormCard(tr("Cycles"))
         cycles.add_wide(self.by_itself)
-        cycles.add(tr("Least facts"), self.threshold, tr("An agent with fewer facts is left alone."))
+        cycles.add(tr("Fewest facts"), self.threshold, tr("An agent with fewer facts is left alone."))
         cycles.add(tr("Half-life"), self.half_life, tr("After this time without a recall, a fact's weight is half."))
         alone = FormCard(
             tr("Without asking"), tr("What a cycle that runs by itself carries out at once. It can be undone.")

@@ -46,6 +46,10 @@ class WiringSection(ListSection):
         self.disconnect_one.setEnabled(self._viewmodel.can_disconnect(key))
         self.copy.setEnabled(bool(key))
 
+    def landmark(self) -> QWidget:
+        """What connects the chosen program."""
+        return self.connect_one
+
     def _on_connect(self) -> None:
         if self._viewmodel.can_connect(self.list.key):
             self._viewmodel.plan_connect(self.list.key)

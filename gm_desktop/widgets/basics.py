@@ -276,8 +276,9 @@ class EmptyState(QWidget):
     def _fit_text(self) -> None:
         """A wrapped label in a centred place is given one line unless it insists on more."""
         room = self._text_width if self._room is None else min(self._room, self._text_width)
-        self._text.setFixedWidth(room)
         self._text.setMinimumHeight(0)  # else it is never measured as lower than before
+        room = even_width(self._text, room)
+        self._text.setFixedWidth(room)
         self._text.setMinimumHeight(max(0, self._text.heightForWidth(room)))
         self._title.setWordWrap(False)
         self._title.setMinimumSize(0, 0)
@@ -317,15 +318,14 @@ def document_tabs(*, overhang: int = 0) -> QTabWidget:
     return tabs
 
 
-class WrappedColumn(QWidget):
-    """A column of at most `max_width` px in the middle of whatever it is given."""
-
-    def __init__(self, content: QWidget, max_width: int) -> None:
-        super().__init__()
-        content.setMaximumWidth(max_width)
-        content.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addStretch(1)
-        layout.addWidget(content, 1000)
-        layout.addStretch(1)
+def even_width(label: QLabel, most: int) -> int:
+    """The least width at which its text takes no more lines than at `most` px, so that none is a single word."""
+    words = (label.fontMetrics().horizontalAdvance(word) for word in label.text().split())
+    narrow, enough = min(max(words, default=0), most), most
+    while enough - narrow > 1:
+        middle = (narrow + enough) // 2
+        if label.heightForWidth(middle) <= label.heightForWidth(most):
+            enough = middle
+        else:
+            narrow = middle
+    return enough

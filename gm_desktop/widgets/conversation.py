@@ -15,7 +15,7 @@ from gm_desktop.i18n import tr
 from gm_desktop.plain_text import as_lines, excerpt
 from gm_desktop.theme import Theme
 from gm_desktop.widgets.basics import push_button
-from gm_desktop.widgets.reading_view import ReadingView
+from gm_desktop.widgets.reading_view import BOLD, ReadingView
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -103,6 +103,7 @@ class Conversation(QWidget):
         return (
             f"body, p, li, td {{ color: {color('text').name()}; }}"
             f".who {{ color: {color('text_muted').name()}; font-size: 12px; font-weight: 600; margin: 0 0 4px 0; }}"
+            f"{BOLD} "
             f".rest {{ color: {color('text_muted').name()}; }}"
             "p { margin: 0 0 6px 0; } h1 { font-size: 17px; } h2 { font-size: 15px; } h3 { font-size: 13px; }"
             f"code, pre {{ font-family: monospace; font-size: 12px; color: {color('text').name()}; }}"

@@ -25,7 +25,7 @@ from gm_desktop.widgets.line_view import LINE_INDENT
 _EDGE = 20
 _NAME_WIDTH = 132 + LINE_INDENT
 _NUMBER_WIDTH = 144
-_FIELD_HEIGHT = 32  # of every field; a number field would take more for its arrows
+FIELD_HEIGHT = 32  # of every field; a number field would take more for its arrows
 _FIELD_INSET = (10, 0, 0, 0)
 
 
@@ -121,7 +121,7 @@ class CountBox(QSpinBox):
         self.setKeyboardTracking(False)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setMinimumWidth(_NUMBER_WIDTH)
-        self.setFixedHeight(_FIELD_HEIGHT)
+        self.setFixedHeight(FIELD_HEIGHT)
         self.lineEdit().setTextMargins(*_FIELD_INSET)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -134,7 +134,7 @@ class DecimalBox(QDoubleSpinBox):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setFixedHeight(_FIELD_HEIGHT)
+        self.setFixedHeight(FIELD_HEIGHT)
 
     def textFromValue(self, value: float) -> str:
         """With the decimal comma where the language has one."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import pytest
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 from pytestqt.qtbot import QtBot
 
@@ -27,7 +27,7 @@ from gm_desktop.viewmodels.clients import ClientsViewModel
 from gm_desktop.viewmodels.states import Empty, Failed, Full
 from gm_desktop.views.activity import ActivityPage
 from gm_desktop.widgets.hit_delegate import text_layout
-from gm_desktop.widgets.line_view import line_height, line_room
+from gm_desktop.widgets.line_view import LINE_INDENT, line_height, line_room
 from gm_engine import Memory, Origin
 from gm_engine.errors import StoreDamaged
 from tests.fakes.clock import FrozenClock
@@ -116,6 +116,9 @@ def test_what_others_write_appears_on_top_and_what_is_selected_stays(desk: Desk)
     assert desk.model.lines.lines[2].who == "MCP, claude 2.1"
     chosen = desk.choose(1)
     assert chosen.title == "Labelled a fact verified"
+    panel = desk.page.panel
+    lefts = [each.mapTo(panel, QPoint()).x() for each in (panel.facts, panel.targets)]
+    assert lefts[0] - lefts[1] == LINE_INDENT  # the texts of what changed stand below
     (target,) = desk.model.details.targets.lines
     assert (target.text, target.note) == ("Rollbacks take ten minutes", "Fact  ·  ops  ·  Label: none → verified")
     desk.write(lambda memory: memory.remember("ops", "one more"))

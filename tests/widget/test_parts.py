@@ -24,7 +24,7 @@ from gm_desktop.stall_watch import StallWatch
 from gm_desktop.tasks import Task, TaskBoard, TaskState
 from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.widgets.activity_strip import ActivityStrip, TaskLine
-from gm_desktop.widgets.basics import EmptyState, PageHeader, document_tabs, push_button, text_label
+from gm_desktop.widgets.basics import EmptyState, PageHeader, document_tabs, even_width, push_button, text_label
 from gm_desktop.widgets.form_card import FormCard
 from gm_desktop.widgets.line_view import LINE_INDENT, LineView
 from gm_desktop.widgets.rail import NavigationRail, RailButton
@@ -348,3 +348,16 @@ def test_below_tabs_that_overhang_a_list_reaches_further_out_than_their_titles(q
         plain.show()
     assert tabs.tabBar().x() == plain.tabBar().x() + LINE_INDENT
     assert body.mapTo(tabs, QPoint()).x() == 0
+
+
+def test_no_line_of_an_empty_page_is_a_single_word(theme: Theme, qtbot: QtBot) -> None:
+    label = text_label("A backup is one file with everything but what can be made anew.", "muted", wrap=True)
+    qtbot.addWidget(label)
+    lines = label.heightForWidth(380)
+    even = even_width(label, 380)
+    assert lines == label.heightForWidth(even) < label.heightForWidth(even - 1)
+    assert even < 300
+    short = text_label("/a/path/that/has/no/space/in/it", wrap=True)
+    qtbot.addWidget(short)
+    assert even_width(short, 380) >= short.fontMetrics().horizontalAdvance(short.text())
+    assert even_width(short, 40) == 40

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import pytest
 from PySide6.QtCore import QUrl
-from PySide6.QtGui import QTextDocument
+from PySide6.QtGui import QFont, QTextBlock, QTextDocument, QTextFormat
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.theme import MARGIN, READING_WIDTH, Theme
 from gm_desktop.viewmodels.checkpoint_details import Said
+from gm_desktop.views.help_window import HelpWindow
 from gm_desktop.widgets.conversation import Conversation
 from gm_desktop.widgets.reading_view import ReadingView
+
+HTML = "<h1>One</h1><h3>Two</h3><p><b>strong</b></p><table><tr><th>a</th></tr></table>"
 
 
 @pytest.mark.parametrize("width", [320, 700, 1400])
@@ -46,3 +52,36 @@ def test_nothing_is_loaded_whatever_the_text_asks_for(qtbot: QtBot) -> None:
     view.setSource(QUrl("file:///etc/hostname"))
     assert view.loadResource(QTextDocument.ResourceType.ImageResource, "file:///etc/hostname") == ""
     assert view.toPlainText() == "kept"
+
+
+def test_nothing_is_bolder_than_the_boldest_weight_of_the_font(theme: Theme, qtbot: QtBot) -> None:
+    """A weight that the font does not have would be drawn twice, beside itself."""
+    conversation, plain = Conversation(theme), ReadingView("Text")
+    pages = HelpWindow(theme, find=lambda _words: [_Subject()], render=lambda _text: HTML)
+    for widget in (conversation, plain, pages):
+        qtbot.addWidget(widget)
+    conversation.show_messages((Said("user", "# One\n\n**strong** words\n\n| a | b |\n|---|---|\n| 1 | 2 |"),))
+    plain.setHtml(HTML)
+    for view in (conversation.view, plain, pages.text):
+        weights = {
+            span.format.fontWeight()
+            for block in _blocks(view.document())
+            for span in block.textFormats()
+            if span.format.hasProperty(QTextFormat.Property.FontWeight)
+        }
+        assert weights
+        assert max(weights) <= QFont.Weight.DemiBold
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    id: str = "memory"
+    title: str = "Memory"
+    text: str = "**strong**"
+
+
+def _blocks(document: QTextDocument) -> Iterator[QTextBlock]:
+    block = document.begin()
+    while block.isValid():
+        yield block
+        block = block.next()

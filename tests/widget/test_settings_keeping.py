@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
@@ -15,13 +15,14 @@ from gm_desktop.app import App
 from gm_desktop.engine_host import EngineHost
 from gm_desktop.notices import Notice, Notices
 from gm_desktop.tasks import Task
-from gm_desktop.theme import Theme
+from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.settings_keeping import KeepingSettings, purge_words
 from gm_desktop.viewmodels.states import Empty, Failed, Full
 from gm_desktop.views.overview import OverviewPage
 from gm_desktop.views.purge_dialog import PurgeDialog
 from gm_desktop.views.settings_keeping import KeepingSection
+from gm_desktop.widgets.line_view import LINE_INDENT
 from gm_engine import Memory
 from gm_engine.errors import StoreUnavailable
 from gm_engine.records import BackupSchedule, PurgeReport
@@ -212,6 +213,8 @@ def test_a_text_goes_for_good_after_it_was_shown_and_a_word_was_typed(
     dialog.text.setPlainText("Rollbacks take ten minutes")
     qtbot.waitUntil(lambda: dialog.found.text() == "1 fact goes.")
     assert [line.note for line in dialog.lines.lines] == ["ops"]
+    lefts = [each.mapTo(dialog, QPoint()).x() for each in (dialog.found, dialog.view)]
+    assert lefts == [MARGIN, MARGIN - LINE_INDENT]  # the texts of the list stand below
     dialog.containing.click()
     qtbot.waitUntil(lambda: dialog.found.text() == "2 facts go.")
     assert not dialog.remove.isEnabled()

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QAbstractItemModelTester, QTest
-from PySide6.QtWidgets import QApplication, QDialog, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.app import App
@@ -37,6 +37,7 @@ from gm_desktop.viewmodels.settings_store import RankingSettings
 from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading
 from gm_desktop.views.overview import OverviewPage
 from gm_desktop.views.search import SearchPage
+from gm_desktop.views.settings import SettingsPage
 from gm_desktop.views.settings_dialogs import BlockDialog, EntryDialog
 from gm_desktop.views.settings_keeping import KeepingSection
 from gm_desktop.views.settings_models import EmbeddingSection, LanguageSection
@@ -631,3 +632,26 @@ def test_kinds_of_names_are_called_in_the_language_that_is_spoken(
         assert ("place", "Ort") in model.kinds
     finally:
         speak(qapp, "en")
+
+
+def test_names_stand_beside_their_chips_as_beside_a_field(open_app: App, qtbot: QtBot) -> None:
+    open_app.show_page("settings")
+    page = open_app.window.pages["settings"]
+    assert isinstance(page, SettingsPage)
+    page.open_section("appearance")
+    section = page.sections["appearance"]
+    assert isinstance(section, AppearanceSection)
+    name = next(each for each in section.findChildren(QLabel) if each.text() == "Theme")
+    chip = section.modes["light"]
+    qtbot.waitUntil(chip.isVisible)
+    text = name.contentsRect().center() + name.mapTo(section, QPoint())
+    assert abs(text.y() - chip.mapTo(section, chip.rect().center()).y()) <= 1
+
+
+def test_the_picture_of_an_empty_store_shows_what_such_a_store_has_not(open_app: App) -> None:
+    open_app.show_page("settings")
+    page = open_app.window.pages["settings"]
+    assert isinstance(page, SettingsPage)
+    page.open_section("shortcuts")
+    page.prepare_empty_screenshot()
+    assert page.section_id == "keeping"

@@ -272,7 +272,8 @@ def _is_well_placed(app: App) -> bool:
     assert page.is_settled()
     assert room.contains(card), (room, card)
     assert room.contains(outline), (room, outline)
-    if page.page_id in ("memory", "search", "consolidate"):
+    if page.page_id in ("memory", "search", "consolidate", "settings"):
+        assert outline.width() < room.width(), page.page_id
         assert not outline.intersects(card), page.page_id
     return True
 
