@@ -17,7 +17,7 @@ from gm_engine.errors import GrayMatterError, NotFound, StoreBusy
 from gm_engine.progress import CancelToken, Progress
 from gm_engine.records import Origin, PurgeReport
 from gm_engine.store import clients
-from gm_engine.store.backup import FOLDER, make_again, read_manifest, restore_backup
+from gm_engine.store.backup import FOLDER, forget_leftovers, make_again, read_manifest, restore_backup
 from gm_engine.store.backup_schedule import known_backups, load_schedule
 from gm_engine.store.database import LEDGER_NAME, Ledger
 from gm_engine.store.facts import check_text
@@ -132,6 +132,7 @@ class Purge:
     def _backups(self, needle: Needle) -> Iterator[str]:
         """Rewrites the backups that hold the text; those that cannot be read are named as incomplete."""
         own = self._ledger.data_dir / FOLDER
+        self._forget_half_backups(own)
         files = sorted(path for path in own.glob("*") if path.suffix in (".zip", ".sqlite"))
         files += [Path(backup.path) for backup in known_backups(self._ledger, elsewhere_only=True)]
         for done, path in enumerate(files):
@@ -149,6 +150,13 @@ class Purge:
             elsewhere = load_schedule(connection).folder
         if elsewhere and not Path(elsewhere).is_dir():
             self._incomplete.append(f"The backups in {elsewhere} may still hold the text: the folder is not there.")
+
+    def _forget_half_backups(self, own: Path) -> None:
+        """What a killed backup left is packed and cannot be looked into; one that is being made now fails instead."""
+        with self._ledger.read() as connection:
+            elsewhere = load_schedule(connection).folder
+        left = [*forget_leftovers(own, of="*"), *(forget_leftovers(Path(elsewhere)) if elsewhere else ())]
+        self._incomplete += [f"{path} may still hold the text; it could not be removed." for path in left]
 
     def _zip(self, path: Path, needle: Needle, work: Path) -> bool:
         manifest = read_manifest(path)

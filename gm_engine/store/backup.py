@@ -15,7 +15,7 @@ import sqlite3
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -371,8 +371,12 @@ def _file_errors(path: Path) -> Iterator[None]:
         raise StoreUnavailable(f"{path} cannot be written: {error.strerror or error}.", path=str(path)) from error
 
 
-def forget_leftovers(folder: Path) -> None:
-    """Removes what a killed backup left behind in a folder."""
-    for path in folder.glob(f".{_OWN_NAMES}.*"):
-        with suppress(OSError):
-            path.unlink()
+def forget_leftovers(folder: Path, *, of: str = _OWN_NAMES) -> tuple[Path, ...]:
+    """Removes what killed backups with such names left behind in a folder; returns what could not be removed."""
+    left = []
+    for path in sorted((*folder.glob(f".{of}.partial"), *folder.glob(f".{of}.sqlite*"))):
+        try:
+            path.unlink(missing_ok=True)
+        except OSError:
+            left.append(path)
+    return tuple(left)

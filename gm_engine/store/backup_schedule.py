@@ -19,6 +19,7 @@ from gm_engine.store.transaction import Transaction
 
 _KEY = "backups"
 _MOST_H = 24 * 366
+_LATER_NS = 3600 * NS_PER_S  # packing takes its time, and clocks of two machines differ
 
 
 def load_schedule(connection: Connection) -> BackupSchedule:
@@ -83,7 +84,8 @@ def back_up_if_due(ledger: Ledger, *, progress: Progress, cancel: CancelToken) -
         raise StoreUnavailable(f"The folder for backups, {folder}, is not there.", path=str(folder))
     forget_leftovers(folder or ledger.data_dir / FOLDER)
     backup = make_backup(ledger, folder, scheduled=True, progress=progress, cancel=cancel)
-    old = [one for one in (backup, *found) if one.scheduled and not one.problem][schedule.kept :]
-    for one in old:
+    ours = [one for one in (backup, *found) if one.scheduled and not one.problem]
+    ours.sort(key=lambda one: one.made_ns > now_ns + _LATER_NS)  # one of a wrong clock takes no later one's place
+    for one in ours[schedule.kept :]:
         remove_backup(one)
     return backup

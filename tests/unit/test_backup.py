@@ -284,6 +284,17 @@ def test_a_backup_from_the_future_does_not_put_off_the_next_one(tmp_path: Path) 
         assert memory.backup_if_due() is not None
 
 
+def test_backups_from_the_future_go_before_those_of_now(tmp_path: Path) -> None:
+    clock = FrozenClock()
+    with open_store(tmp_path / "store", clock) as memory:
+        memory.set_backup_schedule(BackupSchedule(every_h=24, kept=2))
+        made = []
+        for hours in (10_000, 25, -9_000, 25, 25):
+            clock.advance(hours * 3600)
+            made.append(memory.backup_if_due())
+        assert set(memory.backups()) == set(made[-2:])
+
+
 def test_the_doctor_says_that_a_scheduled_backup_is_due(memory: Memory) -> None:
     def finding() -> Finding:
         return next(found for found in examine(memory.data_dir) if found.check == "backups")

@@ -294,6 +294,29 @@ def test_a_folder_of_backups_that_is_away_leaves_the_purge_incomplete(memory: Me
     assert memory.purge(SECRET).incomplete == ()
 
 
+def test_what_a_killed_backup_left_goes_with_the_text(memory: Memory, tmp_path: Path) -> None:
+    stick = tmp_path / "stick"
+    stick.mkdir()
+    memory.set_backup_schedule(BackupSchedule(1, 1, str(stick)))
+    memory.remember("scout", SECRET)
+    packed = Path(memory.backup().path)
+    half = packed.with_name(".mine.zip.partial")
+    half.write_bytes(packed.read_bytes()[:-200])
+    there = stick / ".graymatter-20260601T230000Z.zip.partial"
+    there.write_bytes(packed.read_bytes()[:-200])
+    (stick / ".somebody-elses.partial").write_bytes(b"x")
+    assert memory.purge(SECRET).incomplete == ()
+    assert [path.name for path in packed.parent.iterdir()] == [packed.name]
+    assert [path.name for path in stick.iterdir()] == [".somebody-elses.partial"]
+
+
+def test_half_a_backup_that_cannot_be_removed_leaves_the_purge_incomplete(memory: Memory) -> None:
+    memory.remember("scout", SECRET)
+    half = memory.data_dir / "backups" / ".mine.zip.partial"
+    half.mkdir(parents=True)
+    assert memory.purge(SECRET).incomplete == (f"{half} may still hold the text; it could not be removed.",)
+
+
 def test_a_copy_from_before_a_new_schema_is_deleted_when_it_holds_the_text(memory: Memory) -> None:
     memory.remember("scout", SECRET)
     folder = memory.data_dir / "backups"
