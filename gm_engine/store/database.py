@@ -60,6 +60,7 @@ class Ledger:
         self._reader: Engine | None = None
         self._writer: Engine | None = None
         self._watch: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None  # which file was opened
 
     @classmethod
     def open(cls, data_dir: Path, *, clock: Clock, read_only: bool = False) -> Ledger:
@@ -96,6 +97,7 @@ class Ledger:
         ).execution_options(isolation_level="AUTOCOMMIT")
         self._watch = _reader_connection(uri)
         _check_version(int(self._watch.execute("PRAGMA user_version").fetchone()[0]), self.path)
+        self._file = _file_at(self.path)
 
     def _prepare_directory(self) -> None:
         try:
@@ -187,11 +189,13 @@ class Ledger:
         """One durable transaction with one journal row; nothing is left when the block raises or records nothing.
 
         A write that is refused because of a blocked value leaves nothing but a counted attempt. One of a client is held
-        against what it may do, as that stands in this transaction: `AccessDenied` or `ReviewRequired`.
+        against what it may do, as that stands in this transaction: `AccessDenied` or `ReviewRequired`. Where the opened
+        file is no longer the one at its path, nobody would find the write again: `StoreUnavailable`.
         """
         self._check_writable()
         try:
             with self._locked("FULL", BUSY_TIMEOUT_S) as connection:
+                self._check_place()
                 if isinstance(origin, ClientOrigin):
                     check_write(connection, origin, verb, agent_id)
                 transaction = Transaction(
@@ -292,6 +296,13 @@ class Ledger:
         if self.read_only:
             raise ReadOnlyStore(f"{self.data_dir} is open for reading only.", path=str(self.data_dir))
 
+    def _check_place(self) -> None:
+        if self._file != _file_at(self.path):
+            raise StoreUnavailable(
+                f"{self.path} was moved, deleted or replaced while it was open. Nothing was written.",
+                path=str(self.path),
+            )
+
     def close(self) -> None:
         """Closes every connection. Safe to call twice."""
         with self._watch_lock:
@@ -310,6 +321,15 @@ class Ledger:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _file_at(path: Path) -> tuple[int, int] | None:
+    """What tells the file at `path` from every other one; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _uri(path: Path, flags: str) -> str:

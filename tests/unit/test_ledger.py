@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -117,6 +118,24 @@ def test_a_full_disk_rolls_back_and_the_store_goes_on(ledger: Ledger) -> None:
         connection.exec_driver_sql("PRAGMA max_page_count=1073741823")
         assert connection.exec_driver_sql("SELECT id FROM facts").scalars().all() == [kept]
     assert remember(ledger, "y")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="an open file stays where it is there")
+@pytest.mark.parametrize("fate", ["moved", "deleted", "replaced"])
+def test_what_nobody_would_find_again_is_not_written(ledger: Ledger, fate: str) -> None:
+    remember(ledger)
+    elsewhere = ledger.data_dir.with_name("elsewhere")
+    ledger.data_dir.rename(elsewhere)
+    if fate == "deleted":
+        shutil.rmtree(elsewhere)
+    elif fate == "replaced":
+        shutil.copytree(elsewhere, ledger.data_dir)
+    with pytest.raises(StoreUnavailable, match="moved, deleted or replaced"):
+        remember(ledger)
+    if fate == "moved":
+        elsewhere.rename(ledger.data_dir)
+        remember(ledger)
+        assert count(ledger, "facts") == 2, "put back where it was, it is written to as before"
 
 
 def test_damage_is_named_and_never_repaired(tmp_path: Path) -> None:
