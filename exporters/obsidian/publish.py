@@ -119,7 +119,8 @@ def publish(
             writers.append(run.written(plan))
         progress(len(plan.steps), len(plan.steps), "Checking links")
         report = _report(plan, writers, vault=vault, remove_orphans=remove_orphans)
-        writers[-1].save(is_complete=not (writers[-1].is_late or report.left or report.orphaned or report.broken_links))
+        is_complete = not (writers[-1].is_late or report.left or report.orphaned or report.broken_links)
+        writers[-1].save(is_complete=is_complete, cancel=run.cancel)
         return report
 
 
@@ -155,7 +156,7 @@ class _Run:
             if self.remove_orphans:
                 writer.discard_orphans()
         except GrayMatterError:
-            writer.save_what_can_be_saved()
+            writer.save_what_can_be_saved(self.cancel)
             raise
         return writer
 

@@ -162,10 +162,11 @@ class Writer:
             self._stamps.pop(path, None)
             self.removed += 1
 
-    def save(self, *, is_complete: bool = False) -> None:
+    def save(self, *, is_complete: bool = False, cancel: CancelToken | None = None) -> None:
         """Brings the notes to the disk, then the manifest; files that would not change are not written.
 
-        `is_complete`: the notes show the store without exception.
+        `is_complete`: the notes show the store without exception. Once `cancel` is cancelled no more files are looked
+        at: the next publish reads them.
         """
         folder, found = self.plan.folder, self.plan.manifest
         unchanged = self._manifest.notes == found.notes and self._manifest.agents == found.agents
@@ -177,22 +178,24 @@ class Writer:
         if not unchanged or len(stale) > _STALE_STAMPS:
             newest = folder.write(MANIFEST, self._manifest.dump(self.plan.seq))
             folder.sync()
-            folder.write(FILES, dump_files(self._settled(stale, newest)))
+            folder.write(FILES, dump_files(self._settled(stale, newest, cancel or CancelToken())))
 
-    def _settled(self, stale: Sequence[str], newest: Stamp) -> dict[str, Stamp]:
+    def _settled(self, stale: Sequence[str], newest: Stamp, cancel: CancelToken) -> dict[str, Stamp]:
         """The stamps to remember: those of `stale` paths are taken again, with another look at the content."""
         content = {entry.path: entry.content for entry in self._manifest.notes.values()} | self._manifest.files
         stamps = dict(self._stamps)
         for path in stale:
-            stamp = self.plan.folder.settled(path, content.get(path, ""), newest)
             stamps.pop(path)
+            if cancel.is_cancelled:
+                continue
+            stamp = self.plan.folder.settled(path, content.get(path, ""), newest)
             if stamp is not None:
                 stamps[path] = stamp
         return stamps
 
-    def save_what_can_be_saved(self) -> None:
+    def save_what_can_be_saved(self, cancel: CancelToken) -> None:
         """After a failure: remembers what was written, if there is room for it; the next publish works without."""
         try:
-            self.save()
+            self.save(cancel=cancel)
         except GrayMatterError:
             return

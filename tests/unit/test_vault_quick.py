@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from exporters.obsidian import extras, folder, plan
+from exporters.obsidian.checking import check_links
+from exporters.obsidian.manifest import Stamp
 from exporters.obsidian.publish import preview, publish
 from exporters.plan import summary
 from exporters.profiles import PublishOptions
@@ -281,6 +284,32 @@ def test_a_publish_that_was_cancelled_says_what_it_wrote_and_is_not_taken_for_a_
     publish(memory, vault)
     notes = (vault / "Memory" / "Facts" / "scout").iterdir()
     assert {"mem_confidence: verified" in path.read_text() for path in notes} == {True}
+
+
+@pytest.mark.parametrize("stage", ["Writing notes", "Checking links"])
+def test_whoever_cancels_does_not_wait_until_every_note_was_read_again(
+    memory: Memory, vault: Path, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    for number in range(80):
+        memory.remember("scout", f"Fact {number}.")
+    token, looked = CancelToken(), []
+    settled = folder.Folder.settled
+
+    def noted(self: folder.Folder, path: str, content: str, now: Stamp) -> Stamp | None:
+        looked.append(path)
+        return settled(self, path, content, now)
+
+    def stop(done: int, total: int | None, what: str) -> None:
+        if what == stage and done:
+            token.cancel()
+
+    monkeypatch.setattr(folder.Folder, "settled", noted)
+    with suppress(Cancelled):
+        publish(memory, vault, progress=stop, cancel=token)
+    assert looked == []
+    assert (publish(memory, vault).written == 0) == (stage == "Checking links")
+    assert publish(memory, vault).written == 0
+    assert check_links(vault).broken == ()
 
 
 def test_orphans_inside_the_folder_go_to_the_trash_whatever_lies_outside(memory: Memory, vault: Path) -> None:
