@@ -98,5 +98,5 @@ def read_settings(given: Mapping[str, Any] | None) -> AdapterSettings:
         sensitivity=cast("Sensitivity", values.get("sensitivity", "internal")),
         min_confidence=values.get("min_confidence"),
         confidence_weight=values.get("confidence_weight"),
-        top_k_cap=values.get("top_k_cap", DEFAULT_CAP),
+        top_k_cap=int(values.get("top_k_cap", DEFAULT_CAP)),
     )

@@ -93,6 +93,8 @@ def _member(each: Field[Any]) -> tuple[str, _Member]:
         return each.name, _Member(each.name, is_required, nested.from_wire, nested.to_wire)
     if str(each.type).startswith("tuple"):
         return each.name, _Member(each.name, is_required, tuple, list)
+    if str(each.type).startswith("int"):
+        return each.name, _Member(each.name, is_required, int)  # JSON Schema takes 2.0 for one, too
     return each.name, _Member(each.name, is_required)
 
 

@@ -249,6 +249,21 @@ def test_a_wrong_setting_fails_the_handshake_by_name(
         assert named in error["message"]
 
 
+def test_whole_numbers_may_be_written_with_a_point(store: Path, tmp_path: Path) -> None:
+    with adapter() as own:
+        own.result(
+            "recall/initialize",
+            protocol_version_min=1.0,
+            protocol_version_max=1.0,
+            workdir=str(tmp_path),
+            source_id="mem",
+            location=str(store),
+            settings={"top_k_cap": 1.0},
+        )
+        (found,) = locators(own.search("router", limit=2.0))  # type: ignore[arg-type]
+        assert own.result("recall/expand", locator=found, detail="full", budget_bytes=5.0)["truncated"]
+
+
 def test_a_relative_location_is_found_from_where_it_was_declared(store: Path, tmp_path: Path) -> None:
     with adapter() as own:
         own.result(

@@ -158,6 +158,13 @@ def test_null_and_absent_arrays_are_empty() -> None:
     assert SearchFilters.from_wire({"record_types": None}) == SearchFilters()
 
 
+def test_a_whole_number_with_a_point_is_a_whole_number() -> None:
+    instant = "1970-01-01T00:00:05Z"
+    params = SearchParams.from_wire({"query": "q", "filters": {}, "limit": 3.0, "deadline": instant})
+    health = Health.from_wire({"status": "healthy", "checked_at": instant, "coverage": "complete", "record_count": 7.0})
+    assert [(number, type(number)) for number in (params.limit, health.record_count)] == [(3, int), (7, int)]
+
+
 def test_instants_are_nanoseconds_here_and_texts_there() -> None:
     params = SearchParams("q", SearchFilters(since_ns=0), 3, 1_000_000_001, as_of_ns=5_000_000_000)
     assert params.to_wire() == {
