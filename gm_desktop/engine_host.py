@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
+from gm_desktop.i18n import tr
 from gm_desktop.index_work import index_all
 from gm_desktop.store_opener import Opener, open_memory
 from gm_desktop.tasks import Task, TaskBoard, TaskState
@@ -223,7 +224,7 @@ class EngineHost(QObject):
 
         def work(progress: Progress, token: CancelToken) -> T:
             if memory is None:
-                raise StoreUnavailable("No store is open.")
+                raise StoreUnavailable(tr("No store is open."))
             return job(memory, progress, token)
 
         return self.run_alone(title, work, on_done, on_failed)
@@ -320,7 +321,7 @@ class EngineHost(QObject):
         lane.post(run)
 
     def _refuse(self, ticket: Ticket, on_failed: Failed | None) -> None:
-        error = StoreUnavailable("No store is open.")
+        error = StoreUnavailable(tr("No store is open."))
         self._answered.emit(lambda: self._settle(ticket, lambda: self._fail(error, on_failed)))
 
     @staticmethod

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from PySide6.QtCore import QDateTime, QItemSelectionModel, QLocale, QPoint, Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QDateTimeEdit,
@@ -20,25 +21,37 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gm_desktop.formatting import number
+from gm_desktop.formatting import local_time, number
 from gm_desktop.i18n import spoken, tr
 from gm_desktop.models.paged_table import ID_ROLE
-from gm_desktop.theme import MARGIN, SPACE, Theme
+from gm_desktop.theme import MARGIN, SPACE, Theme, font
 from gm_desktop.viewmodels.past import QUICK, PastViewModel
 from gm_desktop.viewmodels.past_words import LISTS, PastDetails, shown_title
 from gm_desktop.widgets.basics import EmptyState, push_button, row, text_label
-from gm_desktop.widgets.fact_delegate import ROW_HEIGHT, FactDelegate, agent_width
+from gm_desktop.widgets.fact_delegate import CELL_PADDING, ROW_HEIGHT, FactDelegate, agent_width
 from gm_desktop.widgets.flow_layout import FlowLayout
 from gm_desktop.widgets.line_view import LINE_INDENT, LineView
 from gm_desktop.widgets.name_values import NameValues
-from gm_desktop.widgets.pills import Pill
+from gm_desktop.widgets.pills import Pill, pill_width
 from gm_desktop.widgets.text_panes import LongText
 
 TEXT, PINNED, AGENT, CONFIDENCE, WRITTEN, SINCE = range(6)
-_WIDTHS = {AGENT: 120, CONFIDENCE: 116, WRITTEN: 148, SINCE: 132}
+_WIDTHS = {AGENT: 120, CONFIDENCE: 116}
+_MONTHS_NS = tuple(
+    int(datetime(2024, month, 28, 20, 48, tzinfo=UTC).timestamp()) * 1_000_000_000 for month in range(1, 13)
+)
 _GIVES_WAY = (WRITTEN, AGENT, CONFIDENCE)
 _TEXT_NEEDS = 260
 _EDGE = 20
+
+
+def column_widths() -> dict[int, int]:
+    """Pixels of each column but the text's: times and pills have room in the language of the window."""
+    body, small = QFontMetrics(font("body")), QFontMetrics(font("small"))
+    time = max(body.horizontalAdvance(local_time(each)) for each in _MONTHS_NS)
+    pill = max(pill_width(shown_title(each), small) for each in LISTS[2:])
+    edges = 2 * CELL_PADDING + 4
+    return {**_WIDTHS, WRITTEN: time + edges, SINCE: pill + edges}
 
 
 class PastTable(QTableView):
@@ -68,7 +81,8 @@ class PastTable(QTableView):
         header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         header.setSectionResizeMode(TEXT, QHeaderView.ResizeMode.Stretch)
-        for column, width in _WIDTHS.items():
+        self._widths = column_widths()
+        for column, width in self._widths.items():
             header.resizeSection(column, width)
         self.setColumnHidden(PINNED, True)  # a pin stands at the end of its fact's text
         header.setSortIndicator(WRITTEN, Qt.SortOrder.DescendingOrder)
@@ -108,14 +122,14 @@ class PastTable(QTableView):
 
     def _fit_columns(self) -> None:
         self.horizontalHeader().resizeSection(AGENT, agent_width(self.viewport().width()))
-        shown, room = set(_WIDTHS), self.viewport().width() - _TEXT_NEEDS
+        shown, room = set(self._widths), self.viewport().width() - _TEXT_NEEDS
         if not self._viewmodel.has_differences:
             shown.discard(SINCE)
         for column in _GIVES_WAY:
-            if sum(_WIDTHS[each] for each in shown) <= room:
+            if sum(self._widths[each] for each in shown) <= room:
                 break
             shown.discard(column)
-        for column in _WIDTHS:
+        for column in self._widths:
             self.setColumnHidden(column, column not in shown)
 
 

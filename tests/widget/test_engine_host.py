@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from gm_desktop import engine_host
 from gm_desktop.engine_host import EngineHost, JobCrashed
+from gm_desktop.i18n import use_language
 from gm_desktop.tasks import TaskState
 from gm_desktop.tickets import Latest
 from gm_engine import CancelToken, Changes, Memory, Origin, Progress
@@ -293,3 +294,14 @@ def _registered(data_dir: Path) -> int:
     """How many programs say they have the store open; a closed one took itself off the list."""
     with Memory.open(data_dir, read_only=True, background=False, embedder=ScriptedEmbedder()) as memory:
         return len(memory.processes())
+
+
+def test_that_no_store_is_open_is_said_in_the_language_of_the_window(host: EngineHost, qtbot: QtBot) -> None:
+    failed: list[GrayMatterError] = []
+    use_language("de")
+    try:
+        host.read(lambda memory: memory.status(), lambda _: None, failed.append)
+    finally:
+        use_language("en")
+    qtbot.waitUntil(lambda: bool(failed))
+    assert failed[0].message == "Kein Speicher ist geöffnet."

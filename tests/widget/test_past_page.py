@@ -16,14 +16,16 @@ from pytestqt.qtbot import QtBot
 
 from gm_desktop.app import App
 from gm_desktop.engine_host import EngineHost
+from gm_desktop.formatting import local_time
+from gm_desktop.i18n import use_language
 from gm_desktop.paths import resource
 from gm_desktop.theme import MARGIN, Theme, font
 from gm_desktop.viewmodels.past import DAY_NS, PastViewModel
 from gm_desktop.viewmodels.past_reading import BeforeLast, PastReader, Shown
-from gm_desktop.viewmodels.past_words import PastDetails, PastHead
+from gm_desktop.viewmodels.past_words import LISTS, PastDetails, PastHead, shown_title
 from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading
 from gm_desktop.views.past import PastPage
-from gm_desktop.views.past_parts import AGENT, CONFIDENCE, SINCE, TEXT, WRITTEN, PastDialog
+from gm_desktop.views.past_parts import AGENT, CONFIDENCE, SINCE, TEXT, WRITTEN, PastDialog, column_widths
 from gm_desktop.widgets.fact_delegate import CELL_PADDING
 from gm_desktop.widgets.line_view import LINE_INDENT
 from gm_desktop.widgets.pills import pill_width
@@ -430,6 +432,19 @@ def test_the_column_of_confidence_has_room_for_its_pills_in_every_language(desk:
     words = json.loads(resource("i18n", f"{language}.json").read_text(encoding="utf-8"))
     pills = [pill_width(words[title], QFontMetrics(font("small"))) for title in ("Verified", "Inferred", "Unverified")]
     assert max(pills) + 2 * CELL_PADDING <= desk.page.table.columnWidth(CONFIDENCE)
+
+
+@pytest.mark.parametrize("language", ["en", "de", "es"])
+def test_times_and_what_happened_since_have_room_in_every_language(language: str) -> None:
+    use_language(language)
+    try:
+        widths, titles = column_widths(), [shown_title(shown) for shown in LISTS[2:]]
+        september = local_time(1_790_000_000_000_000_000)
+    finally:
+        use_language("en")
+    assert QFontMetrics(font("body")).horizontalAdvance(september) + 2 * CELL_PADDING <= widths[WRITTEN]
+    pills = [pill_width(title, QFontMetrics(font("small"))) for title in titles]
+    assert max(pills) + 2 * CELL_PADDING <= widths[SINCE]
 
 
 def test_the_fact_that_the_inspector_shows_is_selected_in_the_table(desk: Desk) -> None:
