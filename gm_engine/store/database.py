@@ -357,7 +357,8 @@ def _check_version(version: int, path: Path) -> None:
 def translated(path: Path) -> Iterator[None]:
     """Turns SQLite's failures into the engine's, naming the file.
 
-    So it does with what a damaged page gives in place of text: bytes that are no UTF-8, or an image that is no JSON.
+    So it does with what a damaged page gives in place of text: bytes that are no UTF-8, or an image that is no JSON. A
+    number that SQLite cannot hold is `InvalidInput`.
     """
     try:
         yield
@@ -370,6 +371,8 @@ def translated(path: Path) -> Iterator[None]:
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         said = "bytes that are no text" if isinstance(error, UnicodeDecodeError) else "an image that is no JSON"
         raise StoreDamaged(f"{path} is damaged (it holds {said}).", path=str(path)) from error
+    except OverflowError as error:
+        raise InvalidInput("A number is beyond 64 bits, or a time beyond the year 2262.", path=str(path)) from error
 
 
 def _failure(error: sqlite3.Error, path: Path) -> GrayMatterError:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from gm_engine import Config, EmbeddingMode, InvalidInput, Memory, NotFound
+from gm_engine.clock import parse_rfc3339
 from gm_engine.embedding import trial
 from gm_engine.embedding.trial import try_embedding
 from gm_engine.errors import DiskFull, EmbeddingFailed, StoreUnavailable
@@ -51,6 +52,17 @@ def test_a_setting_that_makes_no_sense_is_refused_by_its_name(options: dict[str,
 def test_settings_at_their_bounds_are_taken() -> None:
     config = Config(coverage_gate=0.0, min_relevance=1.0, confidence_weight=0.5, signal_weights=SignalWeights())
     assert (config.coverage_gate, config.min_relevance, config.confidence_weight) == (0.0, 1.0, 0.5)
+
+
+def test_a_time_or_number_that_the_ledger_cannot_hold_is_refused_in_words(memory: Memory) -> None:
+    memory.remember("scout", TEXT)
+    with pytest.raises(InvalidInput, match="2262"):
+        memory.recall("scout", "code", as_of_ns=parse_rfc3339("9999-12-31T00:00:00Z"))
+    with pytest.raises(InvalidInput, match="2262"):
+        memory.at(1 << 63)
+    with pytest.raises(InvalidInput, match="64 bits"):
+        memory.undo(1 << 64)
+    assert len(memory.recall("scout", "code", as_of_ns=(1 << 63) - 1).facts) == 1
 
 
 def test_a_value_kept_for_another_package_needs_a_name_and_is_undone(memory: Memory) -> None:
