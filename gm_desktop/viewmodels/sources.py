@@ -84,6 +84,8 @@ class SourcesViewModel(QObject):
     answered = Signal()
     opened = Signal()
     greeted = Signal(object)
+    added = Signal()
+    add_failed = Signal(str)
 
     def __init__(
         self,
@@ -273,7 +275,7 @@ class SourcesViewModel(QObject):
         self._greeting.take(self._ask(job, done, failed))
 
     def add(self, draft: SourceDraft) -> None:
-        """Configures a source."""
+        """Configures a source; `added`, or `add_failed` with the reason, follows."""
 
         def job(sources: Sources) -> SourceConfig:
             return sources.add(
@@ -287,7 +289,15 @@ class SourcesViewModel(QObject):
                 settings=draft.settings,
             )
 
-        self._ask(job, lambda config: self._on_changed(config.id))
+        def done(config: SourceConfig) -> None:
+            self.added.emit()
+            self._on_changed(config.id)
+
+        def failed(error: GrayMatterError) -> None:
+            self.add_failed.emit(sentence_for(error))
+            self._host.failed.emit(error)  # the form may have been left
+
+        self._ask(job, done, failed)
 
     def remove(self) -> None:
         """Takes the chosen source out of the configuration."""

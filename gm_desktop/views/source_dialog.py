@@ -46,6 +46,8 @@ class SourceDialog(QDialog):
         self._make_widgets()
         self._lay_out()
         viewmodel.greeted.connect(self._on_greeted)
+        viewmodel.added.connect(self._on_added)
+        viewmodel.add_failed.connect(self._on_add_failed)
         for field in (self.name, self.command):
             field.textChanged.connect(self._refresh)
         self._refresh()
@@ -177,8 +179,17 @@ class SourceDialog(QDialog):
     def _on_save(self) -> None:
         draft = self.draft()
         if draft is not None:
+            self.save.setEnabled(False)
             self._viewmodel.add(draft)
+
+    def _on_added(self) -> None:
+        if self.isVisible():
             self.accept()
+
+    def _on_add_failed(self, reason: str) -> None:
+        """The form stays as it was filled in."""
+        self._refresh()
+        self._say(reason, is_wrong=True)
 
 
 def _label(title: str) -> QLabel:

@@ -366,6 +366,26 @@ def test_a_schema_becomes_fields_and_fields_become_settings() -> None:
     assert fields_of({"properties": 3}) == ()
 
 
+def test_a_form_that_is_refused_stays_filled_in_and_says_why(
+    page: SourcesPage, file: SourcesFile, qtbot: QtBot
+) -> None:
+    page.open_dialog()
+    dialog = page.dialog
+    assert dialog is not None
+    dialog.name.setText("My Notes")
+    dialog.command.setText(sys.executable)
+    dialog.arguments.setText(f"'{OTHER}' notes")
+    dialog.save.click()
+    qtbot.waitUntil(dialog.save.isEnabled)
+    assert dialog.isVisible()
+    assert "small letters" in dialog.said.text()
+    assert dialog.arguments.text() == f"'{OTHER}' notes"
+    dialog.name.setText("my-notes")
+    dialog.save.click()
+    qtbot.waitUntil(lambda: page.viewmodel.selected_source == "my-notes" and not page.viewmodel.is_waiting)
+    assert [made.id for made in file.load()] == ["my-notes"]
+
+
 def test_our_own_settings_make_a_form_too() -> None:
     kinds = {field.name: field.kind for field in fields_of(SETTINGS_SCHEMA)}
     assert kinds == {
