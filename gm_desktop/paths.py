@@ -26,6 +26,11 @@ def default_data_dir() -> Path:
     return config.default_data_dir(os.environ)
 
 
+def unnamed_data_dir() -> Path:
+    """The store of programs that this process's environment does not reach."""
+    return config.default_data_dir({})
+
+
 def demo_data_dir() -> Path:
     """Where the demo store lives; it is rebuilt when it is missing."""
     return user_data_path(f"{_APP}-demo", appauthor=False)

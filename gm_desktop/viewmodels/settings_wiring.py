@@ -13,7 +13,7 @@ from gm_desktop.engine_host import EngineHost
 from gm_desktop.i18n import tr
 from gm_desktop.models.line_list import Line, LineList
 from gm_desktop.notices import Notices
-from gm_desktop.paths import default_data_dir
+from gm_desktop.paths import unnamed_data_dir
 from gm_desktop.viewmodels.states import Failed, Full, Loading, PageState
 from gm_engine.clock import Clock
 from gm_engine.errors import GrayMatterError
@@ -112,7 +112,7 @@ class WiringSettings(QObject):
 
     def _server(self) -> Server:
         data_dir = self._host.data_dir
-        is_own = data_dir is not None and data_dir != default_data_dir()
+        is_own = data_dir is not None and data_dir != unnamed_data_dir()
         return Server.here(data_dir=data_dir if is_own else None)
 
     def _plan(self, make: Callable[[], Plan], button: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -13,6 +14,7 @@ import click
 from gm_engine.cli.examples import with_examples
 from gm_engine.cli.plain import plain
 from gm_engine.cli.session import current, shared_options
+from gm_engine.config import DATA_DIR_VARIABLE
 from gm_engine.errors import NotFound, WiringRefused
 from gm_engine.records import JsonValue
 
@@ -106,8 +108,11 @@ def _status_line(one: Connection) -> str:
 def _here(scope: Scope) -> tuple[Places, Server]:
     from gm_engine.wiring import Places, Server
 
-    project = Path.cwd() if scope == "project" else None
-    return Places.here(project=project), Server.here(data_dir=current().named_dir, is_shared=scope == "project")
+    is_shared = scope == "project"
+    data_dir = current().named_dir
+    if data_dir is None and not is_shared and os.environ.get(DATA_DIR_VARIABLE):
+        data_dir = current().data_dir  # clients with windows do not know what a terminal's environment says
+    return Places.here(project=Path.cwd() if is_shared else None), Server.here(data_dir=data_dir, is_shared=is_shared)
 
 
 def _change(

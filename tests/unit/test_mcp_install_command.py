@@ -53,6 +53,19 @@ def test_the_chosen_store_is_named_to_the_client(home: Path, tmp_path: Path) -> 
     assert entry["args"][-4:] == ["--data-dir", str(tmp_path / "own"), "mcp", "serve"]
 
 
+def test_the_store_that_the_environment_names_is_named_to_clients_that_do_not_know_it(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAYMATTER_DIR", str(tmp_path / "own"))
+    run("mcp", "install", "--client", "cursor")
+    entry = json.loads((home / ".cursor" / "mcp.json").read_text())["mcpServers"]["graymatter"]
+    assert entry["args"][-4:] == ["--data-dir", str(tmp_path / "own"), "mcp", "serve"]
+    states = {one["client"]: one["state"] for one in run("--json", "mcp", "status").json}
+    assert states["cursor"] == "connected"
+    run("mcp", "install", "--scope", "project", "--client", "claude-code")
+    assert "own" not in (home / "project" / ".mcp.json").read_text()
+
+
 def test_a_projects_file_names_no_folder_of_one_machine(home: Path) -> None:
     (done,) = run("--json", "mcp", "install", "--scope", "project", "--client", "claude-code").json
     assert done["path"] == str(home / "project" / ".mcp.json")

@@ -132,3 +132,11 @@ def test_the_configuration_can_be_copied(section: WiringSection, qapp: QApplicat
 def test_the_section_is_on_the_page(app: App) -> None:
     app.building.finish()
     assert any(spec.id == "settings.programs" for spec in app.actions.specs())
+
+
+def test_a_store_that_the_environment_names_is_named_to_programs_that_do_not_know_it(
+    section: WiringSection, open_host: EngineHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAYMATTER_DIR", str(open_host.data_dir))
+    entry = json.loads(section._viewmodel.configuration("cursor"))["mcpServers"]["graymatter"]
+    assert entry["args"][-4:] == ["--data-dir", str(open_host.data_dir), "mcp", "serve"]
