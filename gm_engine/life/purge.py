@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 
-from gm_engine.errors import GrayMatterError, NotFound, StoreBusy
+from gm_engine.errors import DiskFull, GrayMatterError, NotFound, StoreBusy
 from gm_engine.progress import CancelToken, Progress
 from gm_engine.records import Origin, PurgeReport
 from gm_engine.store import clients
@@ -106,6 +106,8 @@ class Purge:
                 self._incomplete.append(f"The log is emptied once {self._others()} stopped reading: purge again then.")
         except StoreBusy:
             self._incomplete.append(f"The file is rewritten once {self._others()} stopped writing: purge again then.")
+        except DiskFull:
+            self._incomplete.append("The file is rewritten once the disk has room for a copy of it: purge again then.")
         if not self._incomplete:
             with self._ledger.bookkeep() as connection:
                 clear_pending(connection)

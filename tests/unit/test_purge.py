@@ -15,6 +15,7 @@ from gm_engine import (
     BlockedValue,
     Cancelled,
     CancelToken,
+    DiskFull,
     FactQuery,
     InvalidInput,
     Memory,
@@ -355,6 +356,22 @@ def test_a_reader_of_an_older_state_makes_the_purge_incomplete(memory: Memory) -
         report = memory.purge(SECRET)
         assert any("log is emptied once" in sentence for sentence in report.incomplete)
         other.execute("COMMIT")
+    assert memory.purge(SECRET).incomplete == ()
+    assert holders(memory.data_dir, "Xyzzy-4711") == []
+
+
+def test_a_disk_without_room_to_rewrite_the_file_makes_the_purge_incomplete(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: Ledger) -> bool:
+        raise DiskFull("The ledger cannot grow, because its disk is full; nothing was written.")
+
+    memory.remember("scout", SECRET)
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "compact", full)
+        report = memory.purge(SECRET)
+    assert report.facts == 1
+    assert report.incomplete[0] == "The file is rewritten once the disk has room for a copy of it: purge again then."
     assert memory.purge(SECRET).incomplete == ()
     assert holders(memory.data_dir, "Xyzzy-4711") == []
 
