@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_CHARS = 200_000
 LOOK_PAUSE_MS = 250
+KEPT_DRAFTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,10 @@ class Draft:
 
 
 class CheckpointEdit(QObject):
-    """One open draft. `problem` says why it cannot be saved, `summary` what saving it would change."""
+    """One open draft. `problem` says why it cannot be saved, `summary` what saving it would change.
+
+    One that is left waits until the same part is edited again.
+    """
 
     opened = Signal()
     changed = Signal()
@@ -49,7 +53,8 @@ class CheckpointEdit(QObject):
         self.draft: Draft | None = None
         self.problem = ""
         self.summary = ""
-        self.is_saving = False
+        self._saving: Draft | None = None
+        self._kept: dict[tuple[str, JsonPath], str] = {}
         self._value: JsonValue = None
         self._text = ""
         self._can_save = False
@@ -57,7 +62,17 @@ class CheckpointEdit(QObject):
         self._looking = Latest()
         self._look_soon = QTimer(self, singleShot=True, interval=LOOK_PAUSE_MS)
         self._look_soon.timeout.connect(self._look)
-        host.store_closed.connect(self.close)
+        host.store_closed.connect(self._on_store_closed)
+
+    @property
+    def text(self) -> str:
+        """What the person has typed so far."""
+        return self._text
+
+    @property
+    def is_saving(self) -> bool:
+        """Whether the open draft is being written."""
+        return self._saving is not None
 
     @property
     def can_save(self) -> bool:
@@ -73,9 +88,12 @@ class CheckpointEdit(QObject):
                     tr("This part is too large for an editor. Choose a smaller part of the state."), level="warning"
                 )
                 return
-            self.draft = Draft(checkpoint_id, path, path_text(path), text)
-            self._text, self.problem, self.summary, self._can_save = text, "", tr("No change yet"), False
+            self.draft, self._saving = Draft(checkpoint_id, path, path_text(path), text), None
+            self._text, self.problem = self._kept.pop((checkpoint_id, path), text), ""
+            self.summary, self._can_save = tr("No change yet"), False
             self.opened.emit()
+            if self._text != text:
+                self._look()
 
         self._opening.take(self._host.read(partial(_part, checkpoint_id, path), done, self._notices.show_failure))
 
@@ -116,32 +134,46 @@ class CheckpointEdit(QObject):
         self.changed.emit()
 
     def save(self) -> None:
-        """Saves the new checkpoint; the draft stays when that fails."""
-        draft, value = self.draft, self._value
+        """Saves the new checkpoint; the draft stays when that fails, also when the editor was left meanwhile."""
+        draft, value, text = self.draft, self._value, self._text
         if draft is None or not self.can_save:
             return
-        self.is_saving = True
+        self._saving = draft
         self.changed.emit()
 
         def done(summary: CheckpointSummary) -> None:
-            self.is_saving = False
             self._undo.did(tr("Saved an edited checkpoint"), summary.version)
-            self.close()
+            if self._saving is draft:
+                self.close()
+            if self._kept.get((draft.checkpoint_id, draft.path)) == text:
+                del self._kept[draft.checkpoint_id, draft.path]
             self.made.emit(summary.id)
 
         def failed(error: GrayMatterError) -> None:
-            self.is_saving = False
-            self._say(problem=sentence_for(error))
+            if self._saving is draft:
+                self._saving = None
+                self._say(problem=sentence_for(error))
+            else:
+                self._host.failed.emit(error)
 
         self._host.write(lambda memory: _save(memory, draft, value), done, failed)
 
+    def _on_store_closed(self) -> None:
+        self.close()
+        self._kept.clear()
+
     def close(self) -> None:
-        """Drops the draft."""
+        """Leaves the editor."""
         self._opening.cancel()
         self._looking.cancel()
         self._look_soon.stop()
-        if self.draft is not None:
-            self.draft = None
+        draft = self.draft
+        if draft is not None:
+            if self._text != draft.text:
+                self._kept[draft.checkpoint_id, draft.path] = self._text
+                while len(self._kept) > KEPT_DRAFTS:
+                    del self._kept[next(iter(self._kept))]
+            self.draft = self._saving = None
             self._can_save = False
             self.closed.emit()
 

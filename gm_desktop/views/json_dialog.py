@@ -59,7 +59,7 @@ class JsonDialog(QDialog):
         draft = self._edit.draft
         if draft is not None:
             self.where.setText(tr("{part}. The checkpoint that you edit stays as it is.", part=draft.title))
-            self.text.setPlainText(draft.text)
+            self.text.setPlainText(self._edit.text)
             self._show()
             self.open()
             self.text.setFocus()
@@ -72,9 +72,10 @@ class JsonDialog(QDialog):
         self.problem.setVisible(bool(self._edit.problem))
         self.summary.setText(self._edit.summary)
         self.save.setEnabled(self._edit.can_save)
+        self.text.setReadOnly(self._edit.is_saving)  # a letter more would not be in what is written
 
     def reject(self) -> None:
-        """Esc and Cancel drop the draft."""
+        """Esc and Cancel: what was typed waits until the same part is edited again."""
         self._edit.close()
         super().reject()
 
