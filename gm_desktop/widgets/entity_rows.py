@@ -50,6 +50,7 @@ class EntityRow(QAbstractButton):
         self.item = item
         self.setToolTip(as_tip(item.hover))
         self.setAccessibleName(", ".join(part for part in (item.title, item.note, item.hover) if part))
+        self.updateGeometry()  # another text may be wider
         self.update()
 
     def sizeHint(self) -> QSize:

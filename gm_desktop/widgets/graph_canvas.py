@@ -158,7 +158,7 @@ class GraphCanvas(QWidget):
     @property
     def labels_shown(self) -> tuple[QRectF, ...]:
         """Where the labels of the sharp picture stand."""
-        return () if self._sheet is None else self._sheet.labels
+        return () if self._sheet is None else tuple(label.rect for label in self._sheet.labels)
 
     def _scene(self) -> Scene:
         ends = [self._number(each) for each in self.selected_link or ()]

@@ -209,9 +209,11 @@ def place_labels(
     clip: QRectF,
     hidden: frozenset[str],
     first: Sequence[int] = (),
+    must: Sequence[int] = (),
     window: QRectF | None = None,
 ) -> list[Label]:
-    """Labels for the most linked nodes inside `clip`, none over another one; those of `first` before all others.
+    """Labels for the most linked nodes inside `clip`, none over another one; those of `first` before all others, and
+    those of `must` over dots if need be.
 
     `window` is what can be seen of it: labels of what is inside stay inside, the others outside.
     """
@@ -224,7 +226,7 @@ def place_labels(
     most = max(12, int(clip.width() * clip.height() / _LABEL_AREA))
     wanted = list(dict.fromkeys([*(at for at in first if at in set(order)), *order[: most * 3]]))
     taken = _Taken()
-    for at in wanted[: most * 2]:
+    for at in wanted:
         taken.dot(QPointF(*points[at].tolist()), float(sizes[at]))
     found: list[Label] = []
     for at in wanted:
@@ -232,7 +234,7 @@ def place_labels(
         text = text if len(text) <= _LABEL_CHARS else f"{text[: _LABEL_CHARS - 1].rstrip()}…"
         size = QSizeF(metrics.horizontalAdvance(text) + 4, metrics.height())
         middle = QPointF(*points[at].tolist())
-        rect = taken.place(middle, float(sizes[at]), size, must=at in first, window=window)
+        rect = taken.place(middle, float(sizes[at]), size, must=at in must, window=window)
         if rect is not None:
             found.append(Label(at, text, rect))
             if len(found) >= most:
@@ -301,9 +303,8 @@ class _Taken:
         self._dots: dict[tuple[int, int], list[QRectF]] = {}
 
     def dot(self, middle: QPointF, radius: float) -> None:
-        """A dot that is large enough to be worth leaving alone."""
-        if radius >= 4:
-            self._add(self._dots, QRectF(middle.x() - radius, middle.y() - radius, 2 * radius, 2 * radius))
+        """A dot to leave alone."""
+        self._add(self._dots, QRectF(middle.x() - radius, middle.y() - radius, 2 * radius, 2 * radius))
 
     def place(
         self, middle: QPointF, radius: float, size: QSizeF, *, must: bool, window: QRectF | None

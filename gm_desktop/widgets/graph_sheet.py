@@ -10,6 +10,7 @@ from PySide6.QtGui import QPainter, QPixmap
 
 from gm_desktop.models.graph_picture import GraphPicture
 from gm_desktop.widgets.graph_paint import (
+    Label,
     Style,
     View,
     paint_dots,
@@ -47,15 +48,15 @@ class Scene:
     def talked_about(self) -> list[int]:
         """What is marked, then its neighbours: their labels come before all others."""
         near = [int(end) for at in self.marked for end in self.picture.links[self.picture.links_of(at)].ravel()]
-        return list(dict.fromkeys([*self.marked, *near]))[:_MOST_NAMED]
+        return list(dict.fromkeys([*self.marked, *self.link, *near]))[:_MOST_NAMED]
 
 
 class Sheet:
-    """One picture. `labels` are where its labels stand, in pixels of the sheet; a rough one shows no marks."""
+    """One picture. `labels` stand in pixels of the sheet, the most wanted first; a rough one shows no marks."""
 
     def __init__(self, scene: Scene, *, is_sharp: bool) -> None:
         self.scene, self.is_sharp = scene, is_sharp
-        self.labels: tuple[QRectF, ...] = ()
+        self.labels: tuple[Label, ...] = ()
         self._beyond = QPointF(round(scene.size.width() * MARGIN), round(scene.size.height() * MARGIN))
         size = QSizeF(scene.size.width() + 2 * self._beyond.x(), scene.size.height() + 2 * self._beyond.y())
         self.bounds = QRectF(QPointF(0, 0), size)
@@ -114,13 +115,14 @@ def drawn_sharply(scene: Scene) -> Iterator[Sheet | None]:
         clip=sheet.bounds,
         hidden=hidden,
         first=scene.talked_about(),
+        must=(*scene.marked, *scene.link),
         window=sheet.window,
     )
     yield None
     with _Smooth(sheet) as smooth:
         paint_rings(smooth, picture, sheet.view, style, scene.marked)
         paint_labels(smooth, labels, style)
-    sheet.labels = tuple(label.rect for label in labels)
+    sheet.labels = tuple(labels)
     yield sheet
 
 

@@ -16,6 +16,7 @@ from gm_desktop.theme import Theme
 from gm_desktop.widgets.graph_canvas import GraphCanvas
 from gm_desktop.widgets.graph_files import IMAGE_SCALE, Drawing
 from gm_desktop.widgets.graph_paint import fitted, place_labels, radii, style_of
+from gm_desktop.widgets.graph_stage import GraphStage
 
 
 def picture(count: int, links: list[tuple[int, int]], *, key: str = "k", seed: int = 1) -> GraphPicture:
@@ -198,7 +199,7 @@ def test_the_chosen_one_gets_its_label_first(theme: Theme, qtbot: QtBot) -> None
     style, size = style_of(theme), QSizeF(300, 200)
     view = fitted(graph, size)
     clip = QRectF(0, 0, 300, 200)
-    labels = place_labels(graph, view, style, clip=clip, hidden=frozenset(), first=[399])
+    labels = place_labels(graph, view, style, clip=clip, hidden=frozenset(), first=[399], must=[399])
     assert labels[0].at == 399
     assert not [1 for at, one in enumerate(labels) for other in labels[at + 1 :] if one.rect.intersects(other.rect)]
 
@@ -306,3 +307,48 @@ def test_a_name_whose_dot_is_out_of_sight_does_not_reach_into_the_window(theme: 
     assert set(shown) == {0, 1}
     assert not shown[0].intersects(window)
     assert window.contains(shown[1])
+
+
+def test_no_label_covers_a_dot_though_it_is_small(theme: Theme) -> None:
+    graph = picture(60, [])  # nobody is linked: the smallest dots there are
+    view, clip = fitted(graph, QSizeF(500, 500)), QRectF(0, 0, 500, 500)
+    labels = place_labels(graph, view, style_of(theme), clip=clip, hidden=frozenset())
+    dots = view.points(graph.places).tolist()
+    assert len(labels) > 10
+    assert not [label.text for label in labels for x, y in dots if label.rect.contains(QPointF(x, y))]
+
+
+def covered(canvas: GraphCanvas, rect: QRectF) -> list[str]:
+    """The nodes whose dots a label of the sharp picture covers."""
+    sheet = canvas._sheet
+    assert sheet is not None
+    points = sheet.view.points(canvas.picture.places).tolist()
+    return [f"n{at}" for at, (x, y) in enumerate(points) if rect.contains(QPointF(x, y))]
+
+
+def test_the_names_of_neighbours_leave_the_dots_of_others_alone(canvas: GraphCanvas, qtbot: QtBot) -> None:
+    canvas.show_picture(picture(120, [(0, at) for at in range(1, 120)], key="star"))
+    canvas.select(frozenset({"n0"}))
+    qtbot.waitUntil(lambda: canvas.is_at_rest)
+    _chosen, *others = canvas.labels_shown
+    assert len(others) > 10
+    assert not [rect for rect in others if covered(canvas, rect)]
+
+
+def test_both_ends_of_a_chosen_link_are_named(canvas: GraphCanvas, qtbot: QtBot) -> None:
+    canvas.show_picture(picture(300, [(0, at) for at in range(1, 250)], key="star"))
+    canvas.select(frozenset(), ("n251", "n252"))
+    qtbot.waitUntil(lambda: canvas.is_at_rest)
+    assert canvas._sheet is not None
+    assert [label.at for label in canvas._sheet.labels[:2]] == [251, 252]
+
+
+def test_a_type_of_the_legend_takes_the_room_that_a_longer_count_asks(theme: Theme, qtbot: QtBot) -> None:
+    stage = GraphStage(theme)
+    qtbot.addWidget(stage)
+    stage.resize(500, 400)
+    stage.show_kinds((("reference", "Reference", 3), ("concept", "Concept", 1)), frozenset())
+    stage.show()
+    qtbot.waitUntil(lambda: stage.kinds[0].width() == stage.kinds[0].sizeHint().width())
+    stage.show_kinds((("reference", "Reference", 42_000), ("concept", "Concept", 1)), frozenset())
+    qtbot.waitUntil(lambda: stage.kinds[0].width() == stage.kinds[0].sizeHint().width())
