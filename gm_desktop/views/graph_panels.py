@@ -33,13 +33,19 @@ class Panel(QScrollArea):
         super().__init__()
         body = QWidget()
         self.column = QVBoxLayout(body)
-        self.column.setContentsMargins(_MARGIN - _INSET, 20, _MARGIN - _INSET - SCROLL_BAR, 20)
+        self._keep_right(0, 0)
+        self.verticalScrollBar().rangeChanged.connect(self._keep_right)
         self.column.setSpacing(10)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setWidget(body)
+
+    def _keep_right(self, _least: int, most: int) -> None:
+        """The column is as wide beside a scroll bar as without one."""
+        side = _MARGIN - _INSET
+        self.column.setContentsMargins(side, 20, side - (SCROLL_BAR if most else 0), 20)
 
     def add(self, *widgets: QWidget) -> None:
         """Puts widgets below each other; what begins with a dot stands so that the dot is below the texts."""

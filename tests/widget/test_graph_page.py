@@ -526,3 +526,18 @@ def test_texts_lists_and_facts_of_the_inspector_begin_at_one_line_and_end_at_one
 
     assert abs(first_ink(entity.links) - first_ink(entity.links_title)) <= 1
     assert abs(first_ink(entity.facts) - first_ink(entity.facts_title)) <= 1
+
+
+def test_the_inspector_has_the_same_margin_at_both_sides_with_a_scroll_bar_and_without(desk: Desk) -> None:
+    desk.choose(desk.model.found("Tom")[0].id)
+    desk.page.resize(1500, 1500)
+    panel = desk.page.panel
+    bar, title = panel.entity.verticalScrollBar(), panel.entity.links_title
+    panel.show()
+    widths = []
+    for height in (1400, 300, 1400):
+        panel.setGeometry(1160, 0, 320, height)
+        desk.qtbot.waitUntil(lambda: (bar.maximum() > 0) == (panel.height() == 300))
+        desk.qtbot.waitUntil(lambda: title.mapTo(panel, QPoint(0, 0)).x() == 320 - 20 - title.width())
+        widths.append(title.width())
+    assert widths == [280, 280, 280]
