@@ -21,6 +21,7 @@ _FILLED = {True: 0.78, False: 0.88}  # share of its column that a bar fills: few
 _FEW = 16
 _AXIS, _TOP, _RIGHT, _BOTTOM = 44, 12, 6, 8  # room around the bars; on the left the numbers stand
 _GAP = 8  # between a number and its line
+_INSET = 4  # from the edge to the longest number: where the title of a card begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class _Bars(QWidget):
     def plot(self) -> QRectF:
         """Where the bars stand: right of the numbers."""
         widest = QFontMetricsF(self._theme.font("small")).horizontalAdvance(number(self._end))
-        return QRectF(self.rect()).adjusted(max(_AXIS, widest + _GAP), _TOP, -_RIGHT, -_BOTTOM)
+        return QRectF(self.rect()).adjusted(max(_AXIS, math.ceil(_INSET + widest + _GAP)), _TOP, -_RIGHT, -_BOTTOM)
 
     def show_bars(self, bars: Sequence[ChartBar]) -> None:
         """Shows other bars."""
@@ -183,11 +184,10 @@ class BarChart(QWidget):
         super().__init__()
         self.view = _Bars(theme, name)
         self.first, self.last = text_label("", "small"), text_label("", "small")
-        ends = QHBoxLayout()
-        ends.setContentsMargins(_AXIS, 0, _RIGHT, 0)
-        ends.addWidget(self.first)
-        ends.addStretch(1)
-        ends.addWidget(self.last)
+        self._ends = QHBoxLayout()
+        self._ends.addWidget(self.first)
+        self._ends.addStretch(1)
+        self._ends.addWidget(self.last)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(4, 0, 8, 0)
         layout.setSpacing(0)
@@ -197,7 +197,7 @@ class BarChart(QWidget):
         self.empty.setContentsMargins(4, 0, 0, 0)  # as much as at the right: in the middle of the card
         layout.addWidget(self.view)
         layout.addWidget(self.empty, 1)
-        layout.addLayout(ends)
+        layout.addLayout(self._ends)
         layout.addStretch()  # in a higher card the dates stay below the bars
         self.view.chosen.connect(self.chosen)
 
@@ -205,6 +205,7 @@ class BarChart(QWidget):
         """Shows other bars."""
         if tuple(bars) != self.view.bars:
             self.view.show_bars(bars)
+        self._ends.setContentsMargins(int(self.view.plot.left()), 0, _RIGHT, 0)
         self.view.setVisible(bool(bars))
         self.empty.setVisible(not bars)
         for label, text in ((self.first, first), (self.last, last)):

@@ -10,11 +10,13 @@ from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.app import App
 from gm_desktop.engine_host import EngineHost
+from gm_desktop.formatting import number
 from gm_desktop.notices import Notice, Notices
 from gm_desktop.theme import Theme
 from gm_desktop.viewmodels.fact_filter import FactFilter
@@ -325,3 +327,17 @@ def test_in_the_window_a_number_leads_to_its_list_and_the_chip_back_to_all(open_
     (chip,) = [each for each in filters if each.text() == "Never recalled ✕"]
     chip.click()
     assert app.remembering.filter == FactFilter()
+
+
+@pytest.mark.parametrize("most", [9, 9_300, 930_000])
+def test_a_chart_begins_at_its_numbers_and_its_dates_below_its_bars(theme: Theme, qtbot: QtBot, most: int) -> None:
+    chart = BarChart(theme, "Facts")
+    qtbot.addWidget(chart)
+    chart.resize(500, 200)
+    chart.show_bars([ChartBar(most, "now")], first="1 Dec 2025", last="today")
+    chart.show()
+    qtbot.waitUntil(lambda: chart.first.x() > 0)
+    bars = chart.view
+    assert bars.mapTo(chart, bars.plot.topLeft().toPoint()).x() == chart.first.x()
+    widest = QFontMetricsF(theme.font("small")).horizontalAdvance(number(nice_end(most)))
+    assert bars.plot.left() - 8 - widest >= 4  # as far from the edge as the title of the card
