@@ -20,10 +20,11 @@ from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.viewmodels.source_settings import SettingField, settings_from
 from gm_desktop.viewmodels.sources import Greeting, SourceDraft, SourcesViewModel
 from gm_desktop.widgets.basics import push_button, row, set_kind, text_label
-from gm_desktop.widgets.form_card import DecimalBox
-from gm_desktop.widgets.scrolled import scroll_area
+from gm_desktop.widgets.form_card import FIELD_INSET, DecimalBox
+from gm_desktop.widgets.scrolled import SCROLL_BAR, scroll_area
 
 WIDTH, TALL = 600, 720
+_ABOVE = 8  # a line of text beside a field stands in the middle of it
 _CEILINGS = (
     ("public", "Public"),
     ("internal", "Internal"),
@@ -54,10 +55,10 @@ class SourceDialog(QDialog):
 
     def _make_widgets(self) -> None:
         self.name, self.command, self.arguments, self.location = (QLineEdit() for _ in range(4))
-        self.name.setPlaceholderText(tr("small letters, digits, dots and dashes"))
-        self.command.setPlaceholderText(tr("the program that speaks the Recall adapter protocol"))
-        self.arguments.setPlaceholderText(tr("as in a shell; none without it"))
-        self.location.setPlaceholderText(tr("a path or an address, where the adapter needs one"))
+        self.name.setPlaceholderText(tr("Small letters, digits, dots and dashes"))
+        self.command.setPlaceholderText(tr("The program that speaks the Recall adapter protocol"))
+        self.arguments.setPlaceholderText(tr("As in a shell; none without it"))
+        self.location.setPlaceholderText(tr("A path or an address, where the adapter needs one"))
         self.ceiling = QComboBox()
         for key, title in _CEILINGS:
             self.ceiling.addItem(tr(title), key)
@@ -66,7 +67,8 @@ class SourceDialog(QDialog):
         self.prior.setToolTip(tr("How much its places count against those of others"))
         self.try_out = push_button(tr("Try it"), "", self._on_try)
         self.said = text_label(tr("A try starts the program and asks what it is."), "small", wrap=True, selectable=True)
-        self.said.setMinimumHeight(36)
+        self.said.setContentsMargins(0, _ABOVE, 0, 0)
+        self.said.setMinimumHeight(36 + _ABOVE)
         self.said.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.save = push_button(tr("Add source"), "primary", self._on_save)
         self._form = QFormLayout()
@@ -90,7 +92,7 @@ class SourceDialog(QDialog):
         self._own.setVerticalSpacing(6)
         body = QWidget()
         inner = QVBoxLayout(body)
-        inner.setContentsMargins(0, 0, 8, 0)
+        inner.setContentsMargins(0, 0, SCROLL_BAR, 0)
         inner.setSpacing(12)
         inner.addLayout(self._form)
         tried = row(self.try_out, self.said, spacing=12)
@@ -104,11 +106,12 @@ class SourceDialog(QDialog):
         area = scroll_area(body)
         area.setMinimumHeight(430)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(MARGIN, 20, MARGIN, 20)
+        layout.setContentsMargins(MARGIN, 20, MARGIN - SCROLL_BAR, 20)
         layout.setSpacing(14)
         layout.addWidget(text_label(tr("Add a source"), "title"))
         layout.addWidget(area, 1)
-        layout.addLayout(row(1, push_button(tr("Cancel"), "", self.reject), self.save))
+        cancel = push_button(tr("Cancel"), "", self.reject)
+        layout.addLayout(row(1, cancel, self.save, margins=(0, 0, SCROLL_BAR, 0)))
 
     def draft(self) -> SourceDraft | None:
         """What the form holds; None where something in it cannot be read, which is said."""
@@ -196,7 +199,8 @@ def _label(title: str) -> QLabel:
     """Wide enough that both forms stand in line."""
     label = text_label(title, wrap=True)
     label.setFixedWidth(140)
-    label.setContentsMargins(0, 6, 0, 0)
+    label.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+    label.setContentsMargins(0, _ABOVE, 0, 0)
     return label
 
 
@@ -206,7 +210,7 @@ def _number(low: float, high: float, value: float) -> DecimalBox:
     box.setDecimals(1)
     box.setSingleStep(0.5)
     box.setValue(value)
-    box.lineEdit().setTextMargins(8, 0, 0, 0)
+    box.lineEdit().setTextMargins(*FIELD_INSET)
     return box
 
 
@@ -215,7 +219,7 @@ def _made(field: SettingField, value: str) -> QLineEdit | QComboBox:
     if not choices:
         line = QLineEdit(value)
         if field.kind == "several":
-            line.setPlaceholderText(tr("with commas between"))
+            line.setPlaceholderText(tr("With commas between"))
         return line
     box = QComboBox()
     titles = {"true": tr("Yes"), "false": tr("No")}

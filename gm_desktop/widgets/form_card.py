@@ -26,7 +26,7 @@ _EDGE = 20
 _NAME_WIDTH = 132 + LINE_INDENT
 _NUMBER_WIDTH = 144
 FIELD_HEIGHT = 32  # of every field; a number field would take more for its arrows
-_FIELD_INSET = (10, 0, 0, 0)
+FIELD_INSET = (10, 0, 0, 0)
 
 
 class FormCard(QFrame):
@@ -122,7 +122,7 @@ class CountBox(QSpinBox):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setMinimumWidth(_NUMBER_WIDTH)
         self.setFixedHeight(FIELD_HEIGHT)
-        self.lineEdit().setTextMargins(*_FIELD_INSET)
+        self.lineEdit().setTextMargins(*FIELD_INSET)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Lets the page scroll."""
@@ -161,7 +161,7 @@ class ShareBox(DecimalBox):
         self.setKeyboardTracking(False)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setMinimumWidth(_NUMBER_WIDTH)
-        self.lineEdit().setTextMargins(*_FIELD_INSET)
+        self.lineEdit().setTextMargins(*FIELD_INSET)
 
     def show_value(self, value: float) -> None:
         """Shows a stored figure; that is no change."""

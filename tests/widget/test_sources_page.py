@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from gm_desktop.engine_host import EngineHost
@@ -17,7 +18,7 @@ from gm_desktop.formatting import local_time
 from gm_desktop.i18n import use_language
 from gm_desktop.notices import Notice, Notices
 from gm_desktop.sources_desk import source_places
-from gm_desktop.theme import Theme
+from gm_desktop.theme import MARGIN, Theme
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.source_settings import fields_of, settings_from
 from gm_desktop.viewmodels.source_words import details, verdict
@@ -272,6 +273,22 @@ def test_a_source_is_tried_and_added_with_its_own_settings(page: SourcesPage, fi
     qtbot.waitUntil(lambda: page.viewmodel.selected_source == "memory")
     assert file.load() == ()
     settled(qtbot, page.viewmodel)
+
+
+def test_names_stand_beside_their_fields_and_fields_end_above_the_buttons(
+    page: SourcesPage, theme: Theme, qtbot: QtBot
+) -> None:
+    page.open_dialog()
+    dialog = page.dialog
+    assert dialog is not None
+    theme.dress(dialog)
+    qtbot.waitUntil(lambda: dialog.name.height() > 28)
+    for field in (dialog.name, dialog.waits):
+        (label,) = (each for each in dialog.findChildren(QLabel) if each.text() == field.accessibleName())
+        middle = label.y() + label.contentsRect().top() + label.fontMetrics().height() // 2
+        assert abs(middle - field.geometry().center().y()) <= 1, field.accessibleName()
+    rights = [each.mapTo(dialog, each.rect().topRight()).x() for each in (dialog.name, dialog.save)]
+    assert rights == [dialog.width() - MARGIN - 1] * 2
 
 
 def test_a_program_that_is_no_adapter_is_told_in_the_dialog(page: SourcesPage, qtbot: QtBot) -> None:
