@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from exporters.obsidian.edits import Entities, foreign_lines, lines_of, note_edits, said
 from exporters.obsidian.folder import Folder
-from exporters.obsidian.frontmatter import FrontmatterError, items_of, merge, our_values, parse, write
+from exporters.obsidian.frontmatter import FrontmatterError, Properties, items_of, merge, our_values, parse, write
 from exporters.obsidian.manifest import Entry, Stamp
 from exporters.obsidian.names import tag_part
 from exporters.obsidian.note_file import (
@@ -102,7 +102,8 @@ def _with_content(note: Note, present: Present, data: bytes, entry: Entry | None
     alone = note.to_text().encode()
     if data == alone:
         return Step("unchanged", note, present, None, content, alone=True)
-    if not data or (as_written is not None and as_written.alone):  # all ours, or emptied by a crash
+    if not data or (as_written is not None and as_written.alone and not _was_renamed(note, data)):
+        # emptied by a crash, or all ours but for a title that stays as an alias
         return Step("changed", note, present, alone, content_hash(alone), alone=True)
     answer: _Answer | None = None
     try:
@@ -122,6 +123,11 @@ def _with_content(note: Note, present: Present, data: bytes, entry: Entry | None
         return Step(status, note, present, None, content, alone=False, reason=reason)
     keeps_copy = answer is not None and answer.was_rejected and status == "changed"
     return Step(status, note, present, merged, content_hash(merged), alone=merged == alone, keeps_copy=keeps_copy)
+
+
+def _was_renamed(note: Note, data: bytes) -> bool:
+    """Whether a file that holds only our words names its note otherwise than now; no YAML is read for that."""
+    return bool(note.properties.aliases) and write(Properties({}, note.properties.aliases, ())).encode() not in data
 
 
 @dataclass(frozen=True, slots=True)

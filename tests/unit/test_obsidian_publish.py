@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from exporters.obsidian.checking import check_links
 from exporters.obsidian.folder import locked, open_folder
 from exporters.obsidian.publish import ObsidianExporter, PublishReport, preview, publish
 from exporters.obsidian.reading import read_note
@@ -144,6 +145,24 @@ def test_a_moved_fact_takes_its_note_along_with_what_a_person_wrote(memory: Memo
 
 
 # --- what a person did in the vault ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", ["", "\nMine.\n"])
+def test_a_note_with_a_new_title_is_renamed_once_and_keeps_the_old_one_as_an_alias(
+    memory: Memory, vault: Path, words: str
+) -> None:
+    memory.graph.add("Zeta Works")
+    (entity,) = memory.graph.entities()
+    publish(memory, vault)
+    old, new = (vault / "Memory" / "Entities" / name for name in ("Zeta Works.md", "Omega Yard.md"))
+    old.write_text(old.read_text() + words)
+    memory.graph.rename(entity.id, "Omega Yard")
+    report = publish(memory, vault)
+    assert (report.moved, report.left, old.exists()) == (1, (), False)
+    assert frontmatter(new)["aliases"] == ["Zeta Works", "Omega Yard"]
+    assert new.read_text().endswith(f"%%\n{words}")
+    again = publish(memory, vault)
+    assert (again.moved, again.written, check_links(vault).broken) == (0, 0, ())
 
 
 def test_words_below_the_block_and_unknown_properties_survive_a_change(memory: Memory, vault: Path) -> None:
