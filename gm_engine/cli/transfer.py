@@ -181,7 +181,7 @@ def report_payload(value: object) -> JsonValue:
 
 
 def _report_line(key: str, value: JsonValue) -> str:
-    name = key.replace("_", " ")
+    name = "files beside the notes" if key == "files" else key.replace("_", " ")
     if not isinstance(value, list):
         return f"{name}: {plain(str(value))}"
     shown = "".join(f"\n  {plain(_item(item))}" for item in value[:_SHOWN_SKIPS])

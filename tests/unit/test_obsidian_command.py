@@ -192,3 +192,10 @@ def test_what_is_wrong_in_a_vault_is_said_line_by_line(store: Path, tmp_path: Pa
     assert "problem: Memory/Facts/scout/The gate opens at nine.md: it cannot be read" in said
     assert "moved: Memory/Facts/scout/The lift is broken.md → Memory/Lift.md" in said
     assert "problem: Memory/Facts/scout/" in run("--data-dir", store, "vault", "inbox", "--vault", vault).out
+
+
+def test_files_beside_the_notes_are_counted_as_what_they_are(store: Path, tmp_path: Path) -> None:
+    told = run("--data-dir", store, "export", "obsidian", "--vault", tmp_path / "v").out.splitlines()
+    payload = run("--data-dir", store, "export", "obsidian", "--vault", tmp_path / "w", "--json").json
+    assert f"files beside the notes: {payload['files']}" in told
+    assert f"written: {payload['written']}" in told
