@@ -56,6 +56,12 @@ def sentence_for(error: GrayMatterError) -> str:
     """A sentence for the person; codes without one keep the engine's own words."""
     if error.code == "disk_full" and "path" in error.fields:
         return tr("The disk of {path} is full. Free some space there and try again.", path=error.fields["path"])
+    if error.code == "store_unavailable" and error.fields.get("is_gone"):
+        return tr(
+            "{path} was moved, deleted or replaced. Nothing was written;"
+            " put it back, or open the store where it is now.",
+            path=error.fields["path"],
+        )
     sentence = _SENTENCES.get(error.code)
     return tr(sentence, message=error.message) if sentence is not None else error.message
 

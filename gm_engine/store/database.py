@@ -301,6 +301,7 @@ class Ledger:
             raise StoreUnavailable(
                 f"{self.path} was moved, deleted or replaced while it was open. Nothing was written.",
                 path=str(self.path),
+                is_gone=True,
             )
 
     def close(self) -> None:
@@ -358,7 +359,7 @@ def translated(path: Path) -> Iterator[None]:
     """Turns SQLite's failures into the engine's, naming the file.
 
     So it does with what a damaged page gives in place of text: bytes that are no UTF-8, or an image that is no JSON. A
-    number that SQLite cannot hold is `InvalidInput`.
+    number or a text that SQLite cannot hold is `InvalidInput`.
     """
     try:
         yield
@@ -371,6 +372,8 @@ def translated(path: Path) -> Iterator[None]:
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         said = "bytes that are no text" if isinstance(error, UnicodeDecodeError) else "an image that is no JSON"
         raise StoreDamaged(f"{path} is damaged (it holds {said}).", path=str(path)) from error
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"A text holds a lone surrogate at character {error.start}.", path=str(path)) from error
     except OverflowError as error:
         raise InvalidInput("A number is beyond 64 bits, or a time beyond the year 2262.", path=str(path)) from error
 

@@ -130,8 +130,9 @@ def test_what_nobody_would_find_again_is_not_written(ledger: Ledger, fate: str) 
         shutil.rmtree(elsewhere)
     elif fate == "replaced":
         shutil.copytree(elsewhere, ledger.data_dir)
-    with pytest.raises(StoreUnavailable, match="moved, deleted or replaced"):
+    with pytest.raises(StoreUnavailable, match="moved, deleted or replaced") as refused:
         remember(ledger)
+    assert refused.value.fields == {"path": str(ledger.path), "is_gone": True}
     if fate == "moved":
         elsewhere.rename(ledger.data_dir)
         remember(ledger)

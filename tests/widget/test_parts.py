@@ -29,7 +29,7 @@ from gm_desktop.widgets.form_card import FormCard
 from gm_desktop.widgets.line_view import LINE_INDENT, LineView
 from gm_desktop.widgets.rail import NavigationRail, RailButton
 from gm_desktop.widgets.toasts import AT_MOST, Toast, ToastStack
-from gm_engine.errors import DiskFull, FactChanged, GrayMatterError, StoreTooNew
+from gm_engine.errors import DiskFull, FactChanged, GrayMatterError, StoreTooNew, StoreUnavailable
 
 
 def test_a_task_knows_its_share_and_begins_anew_with_each_stage(qtbot: QtBot) -> None:
@@ -117,6 +117,12 @@ def test_failures_become_sentences_with_a_level(notices: Notices, told: list[Not
 def test_a_full_disk_is_named_where_it_is_known() -> None:
     assert sentence_for(DiskFull("x", path="/tmp")) == "The disk of /tmp is full. Free some space there and try again."
     assert sentence_for(DiskFull("x")).startswith("The disk is full. Nothing was changed")
+
+
+def test_a_store_that_went_while_it_was_open_is_named_with_what_to_do() -> None:
+    gone = StoreUnavailable("x", path="/tmp/ledger.sqlite", is_gone=True)
+    assert sentence_for(gone).startswith("/tmp/ledger.sqlite was moved, deleted or replaced. Nothing was written;")
+    assert sentence_for(StoreUnavailable("Why.")) == "The store can't be opened. Why."
 
 
 @pytest.mark.parametrize("kind", GrayMatterError.__subclasses__(), ids=lambda kind: kind.__name__)
