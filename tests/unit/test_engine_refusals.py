@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from gm_engine.clock import parse_rfc3339
 from gm_engine.embedding import trial
 from gm_engine.embedding.trial import try_embedding
 from gm_engine.errors import DiskFull, EmbeddingFailed, StoreUnavailable
-from gm_engine.records import SignalWeights
+from gm_engine.records import FactQuery, SignalWeights
 from gm_engine.store.database import Ledger
 from tests.fakes.clock import FrozenClock
 from tests.fakes.embedder import ScriptedEmbedder
@@ -63,6 +63,22 @@ def test_a_time_or_number_that_the_ledger_cannot_hold_is_refused_in_words(memory
     with pytest.raises(InvalidInput, match="64 bits"):
         memory.undo(1 << 64)
     assert len(memory.recall("scout", "code", as_of_ns=(1 << 63) - 1).facts) == 1
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda memory, text: memory.resolve("scout", text),
+        lambda memory, text: memory.undo(text),
+        lambda memory, text: memory.get(text),
+        lambda memory, text: memory.checkpoints.latest(text),
+        lambda memory, text: memory.fact_ids(FactQuery(text=text)),
+        lambda memory, text: memory.store_value("vault", text, 1),
+    ],
+)
+def test_a_name_with_half_a_character_is_refused_in_words(memory: Memory, ask: Callable[[Memory, str], object]) -> None:
+    with pytest.raises((InvalidInput, NotFound)):
+        ask(memory, "a\ud800")
 
 
 def test_a_value_kept_for_another_package_needs_a_name_and_is_undone(memory: Memory) -> None:
