@@ -210,7 +210,10 @@ async def _say(send: Send, status: int, payload: dict[str, Any]) -> None:
 
 
 async def _body(receive: Receive) -> Receive | None:
-    """The same messages, once the body has arrived (or is longer than what is served); None when it took too long."""
+    """The same messages, once the body has arrived (or is longer than what is served).
+
+    None when it took too long, or when its client left before it was whole.
+    """
     arrived: deque[Message] = deque()
     size = 0
     try:
@@ -219,6 +222,8 @@ async def _body(receive: Receive) -> Receive | None:
                 arrived.append(await receive())
                 size += len(arrived[-1].get("body", b""))
     except TimeoutError:
+        return None
+    if arrived[-1]["type"] == "http.disconnect":
         return None
 
     async def again() -> Message:

@@ -30,14 +30,19 @@ HERE = Address("127.0.0.1", 8080)
 SECRET = ("authorization", "Bearer s3cret")
 
 
-def asked(tmp_path: Path, *headers: tuple[str, str], method: str = "POST", path: str = "/mcp") -> tuple[int, Any]:
+def asked(
+    tmp_path: Path, *headers: tuple[str, str], method: str = "POST", path: str = "/mcp", body: tuple[Any, ...] = ()
+) -> tuple[int, Any]:
     """The answer of the guard to a request: status and body."""
     sent: list[Any] = []
+    arriving = iter(body)
 
     async def send(message: Any) -> None:
         sent.append(message)
 
     async def receive() -> Any:
+        for message in arriving:
+            return message
         raise AssertionError("a request that is refused is not read")
 
     scope = {
@@ -75,6 +80,11 @@ def test_who_is_not_let_in_learns_why(tmp_path: Path, headers: tuple[tuple[str, 
     assert code == status
     assert told["error"]
     assert not (tmp_path / "ledger.sqlite").exists()
+
+
+def test_a_client_that_leaves_before_its_request_is_whole_is_no_failure_of_the_server(tmp_path: Path) -> None:
+    cut = ({"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"})
+    assert asked(tmp_path, ("host", "localhost"), SECRET, body=cut)[0] == 408  # which nobody hears
 
 
 def test_the_health_check_needs_no_token_and_takes_no_orders(tmp_path: Path) -> None:
