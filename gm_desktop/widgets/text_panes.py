@@ -28,6 +28,7 @@ class TextPane(QPlainTextEdit):
         self._roles = ("match", "text")
         self.setReadOnly(not editable)
         self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)  # lines are broken anywhere
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.setTabChangesFocus(True)
         self.document().setDocumentMargin(4 if editable else 0)

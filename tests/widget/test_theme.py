@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QFontInfo, QImage, QPalette
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor, QFontInfo, QImage, QPalette, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QDateEdit,
     QDoubleSpinBox,
@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QPushButton,
     QSpinBox,
     QToolButton,
+    QTreeView,
     QVBoxLayout,
     QWidget,
 )
@@ -192,3 +193,24 @@ def test_what_an_empty_field_asks_for_is_readable(
     assert field.palette().color(QPalette.ColorRole.PlaceholderText) == theme.color("text_muted")
     field.setEnabled(False)
     assert field.palette().color(QPalette.ColorRole.PlaceholderText) == theme.color("text_faint")
+
+
+def test_a_selected_line_of_a_tree_has_one_ground(theme: Theme, qtbot: QtBot) -> None:
+    model = QStandardItemModel()
+    parent = QStandardItem("New")
+    parent.appendRow(QStandardItem("note"))
+    model.appendRow(parent)
+    tree = QTreeView()
+    qtbot.addWidget(tree)
+    theme.dress(tree)
+    tree.setModel(model)
+    tree.expandAll()
+    tree.resize(300, 200)
+    with qtbot.waitExposed(tree):
+        tree.show()
+    index = model.index(0, 0, model.index(0, 0))
+    tree.setCurrentIndex(index)
+    line = tree.visualRect(index)
+    picture = tree.viewport().grab().toImage()
+    along = [QPoint(x, line.top() + 1) for x in range(2, line.left() + 8)]
+    assert {picture.pixelColor(each).name() for each in along} == {theme.color("selection").name()}
