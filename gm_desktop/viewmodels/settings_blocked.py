@@ -17,7 +17,7 @@ from gm_desktop.notices import Notices
 from gm_desktop.plain_text import row_text
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.journalled import journalled
-from gm_desktop.viewmodels.settings_list import StoreList
+from gm_desktop.viewmodels.settings_list import StoreList, offer_again
 from gm_desktop.viewmodels.states import Empty, Full
 from gm_engine.records import AgentSummary, Block, BlockedAttempt
 
@@ -47,13 +47,13 @@ class BlockedSettings(StoreList):
         """The value behind a line."""
         return self._blocks.get(key)
 
-    def add(self, text: str, agent_id: str | None) -> None:
-        """Blocks a value for one agent, or for all."""
+    def add(self, text: str, agent_id: str | None, again: Callable[[], None]) -> None:
+        """Blocks a value for one agent, or for all; `again` shows what was typed once more where that fails."""
         said = tr("Blocked {value}", value=row_text(text, 60))
-        self._write(lambda memory: memory.blocked.add(text, agent_id), "block", said)
+        self._write(lambda memory: memory.blocked.add(text, agent_id), "block", said, again)
 
-    def change(self, key: str, text: str, agent_id: str | None) -> None:
-        """Blocks another text, or for another agent, in place of a value."""
+    def change(self, key: str, text: str, agent_id: str | None, again: Callable[[], None]) -> None:
+        """Blocks another text, or for another agent, in place of a value; `again` as in `add`."""
         old = self._blocks.get(key)
         if old is None:
             return
@@ -62,7 +62,7 @@ class BlockedSettings(StoreList):
         def job(memory: Memory) -> Block:
             return memory.blocked.change(old.key, text, agent_id=old.agent_id, to_agent=agent_id)
 
-        self._write(job, "block", said)
+        self._write(job, "block", said, again)
 
     def remove(self, key: str) -> None:
         """Allows a value again."""
@@ -71,7 +71,9 @@ class BlockedSettings(StoreList):
             said = tr("Allowed {value} again", value=_title(old, 60))
             self._write(lambda memory: memory.blocked.remove(old.key, old.agent_id), "unblock", said)
 
-    def _write(self, job: Callable[[Memory], Block], verb: str, said: str) -> None:
+    def _write(
+        self, job: Callable[[Memory], Block], verb: str, said: str, again: Callable[[], None] | None = None
+    ) -> None:
         if not self.can_write:
             return
 
@@ -81,7 +83,8 @@ class BlockedSettings(StoreList):
             else:
                 self._undo.did(said, seq)
 
-        self._host.write(partial(_journalled_as, job, verb), done)
+        failed = None if again is None else partial(offer_again, self._notices, again)
+        self._host.write(partial(_journalled_as, job, verb), done, failed)
 
     def _on_read(self, found: _Read) -> None:
         blocks, attempts, agents = found

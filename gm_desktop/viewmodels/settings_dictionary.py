@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +18,7 @@ from gm_desktop.notices import Notices
 from gm_desktop.plain_text import row_text
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.graph_data import kind_title
-from gm_desktop.viewmodels.settings_list import StoreList
+from gm_desktop.viewmodels.settings_list import StoreList, offer_again
 from gm_desktop.viewmodels.states import Empty, Full
 from gm_engine.errors import InvalidInput
 from gm_engine.graph.records import DictionaryEntry, GraphChange
@@ -56,13 +58,18 @@ class DictionarySettings(StoreList):
         found = self._entries.get(label)
         return EntryDraft() if found is None else EntryDraft(found.label, found.type, found.names, found.ignore)
 
-    def put(self, draft: EntryDraft, *, instead_of: str = "") -> None:
-        """Writes an entry; `instead_of` names the one that it replaces under another label."""
+    def put(self, draft: EntryDraft, again: Callable[[], None], *, instead_of: str = "") -> None:
+        """Writes an entry; `instead_of` names the one that it replaces under another label.
+
+        `again` shows what was typed once more where that fails.
+        """
         entry = DictionaryEntry(draft.label, draft.kind, draft.names, draft.ignore)
         old = [instead_of] if instead_of and instead_of != entry.label else []
         said = tr("Wrote {name}", name=row_text(entry.label, 60))
         self._host.write(
-            lambda memory: memory.graph.define(entry, instead_of=old), lambda change: self._note(change, said)
+            lambda memory: memory.graph.define(entry, instead_of=old),
+            lambda change: self._note(change, said),
+            partial(offer_again, self._notices, again),
         )
 
     def remove(self, label: str) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 from PySide6.QtCore import QObject, Signal
 
 from gm_desktop.engine_host import EngineHost
+from gm_desktop.i18n import tr
 from gm_desktop.models.line_list import LineList
-from gm_desktop.notices import sentence_for
+from gm_desktop.notices import Notices, sentence_for
 from gm_desktop.tickets import Latest, Ticket
 from gm_desktop.viewmodels.states import Failed, Loading, PageState
 from gm_engine.errors import GrayMatterError
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from gm_engine import Memory
 
 T = TypeVar("T")
+
+
+def offer_again(notices: Notices, again: Callable[[], None], error: GrayMatterError) -> None:
+    """Says why something was not written, and offers to show what was typed again."""
+    notices.show(sentence_for(error), level="error", action=(tr("Edit it again"), again))
 
 
 class StoreList(QObject):

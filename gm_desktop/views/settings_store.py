@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Signal
@@ -11,7 +13,7 @@ from gm_desktop.actions import ActionSpec
 from gm_desktop.i18n import tr
 from gm_desktop.theme import Theme
 from gm_desktop.viewmodels.settings_blocked import BlockedSettings
-from gm_desktop.viewmodels.settings_dictionary import DictionarySettings
+from gm_desktop.viewmodels.settings_dictionary import DictionarySettings, EntryDraft
 from gm_desktop.viewmodels.settings_store import RankingSettings
 from gm_desktop.views.settings_dialogs import BlockDialog, EntryDialog
 from gm_desktop.views.settings_parts import ListSection, Section, stretched
@@ -149,8 +151,18 @@ class BlockedSection(ListSection):
         return self.isVisible() and self._viewmodel.can_write
 
     def _on_add(self) -> None:
-        dialog = BlockDialog(self._viewmodel.agents, "", None, parent=self.window())
-        dialog.chosen.connect(self._viewmodel.add)
+        self._ask("", None, self._viewmodel.add)
+
+    def _ask(
+        self, text: str, agent_id: str | None, write: Callable[[str, str | None, Callable[[], None]], None]
+    ) -> None:
+        """Asks for a value; where it cannot be written, it can be asked for again as it was typed."""
+
+        def chosen(text: str, agent_id: str | None) -> None:
+            write(text, agent_id, lambda: self._ask(text, agent_id, write))
+
+        dialog = BlockDialog(self._viewmodel.agents, text, agent_id, parent=self.window())
+        dialog.chosen.connect(chosen)
         dialog.open()
 
     def _on_edit(self) -> None:
@@ -158,9 +170,7 @@ class BlockedSection(ListSection):
         block = self._viewmodel.block(key)
         if block is None or not self._viewmodel.can_write:
             return
-        dialog = BlockDialog(self._viewmodel.agents, block.text or "", block.agent_id, parent=self.window())
-        dialog.chosen.connect(lambda text, agent_id: self._viewmodel.change(key, text, agent_id))
-        dialog.open()
+        self._ask(block.text or "", block.agent_id, partial(self._viewmodel.change, key))
 
     def _on_remove(self) -> None:
         self._viewmodel.remove(self.list.key)
@@ -211,16 +221,22 @@ class DictionarySection(ListSection):
         return self.isVisible() and self._viewmodel.can_write
 
     def _on_add(self) -> None:
-        dialog = EntryDialog(self._viewmodel.draft(""), self._viewmodel.kinds, parent=self.window())
-        dialog.saved.connect(self._viewmodel.put)
+        self._ask(self._viewmodel.draft(""), "")
+
+    def _ask(self, draft: EntryDraft, instead_of: str) -> None:
+        """Shows an entry as a form; where it cannot be written, it can be shown again as it was filled in."""
+
+        def saved(filled: EntryDraft) -> None:
+            self._viewmodel.put(filled, lambda: self._ask(filled, instead_of), instead_of=instead_of)
+
+        dialog = EntryDialog(draft, self._viewmodel.kinds, parent=self.window())
+        dialog.saved.connect(saved)
         dialog.open()
 
     def _on_edit(self) -> None:
         label = self.list.key
         if label and self._viewmodel.can_write:
-            dialog = EntryDialog(self._viewmodel.draft(label), self._viewmodel.kinds, parent=self.window())
-            dialog.saved.connect(lambda draft: self._viewmodel.put(draft, instead_of=label))
-            dialog.open()
+            self._ask(self._viewmodel.draft(label), label)
 
     def _on_import(self) -> None:
         dialog = QFileDialog(self.window(), tr("Import a dictionary"))

@@ -509,7 +509,7 @@ def test_a_dictionary_goes_out_to_a_file_and_comes_in_again(
 ) -> None:
     open_host.failed.connect(dictionary._viewmodel._notices.show_failure)
     model = dictionary._viewmodel
-    model.put(EntryDraft("Kestrel", "project"))
+    model.put(EntryDraft("Kestrel", "project"), lambda: None)
     qtbot.waitUntil(lambda: isinstance(model.state, Full))
     file = tmp_path / "names.json"
     model.export_file(file)
