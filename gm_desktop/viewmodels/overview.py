@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from gm_desktop.i18n import tr
 from gm_desktop.notices import Notices, sentence_for
 from gm_desktop.tickets import Latest
 from gm_desktop.viewmodels.health import Health, NotExamined
-from gm_desktop.viewmodels.overview_words import Figures, Opens, figures_of
+from gm_desktop.viewmodels.overview_words import Figures, Opens, embedded_of, figures_of
 from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading, PageState
 from gm_engine.clock import Clock
 from gm_engine.errors import GrayMatterError
@@ -78,12 +79,15 @@ class OverviewViewModel(QObject):
             hint = tr("Figures appear as soon as a fact or a checkpoint is written, or a store is imported.")
             self._set_state(Empty("none", title, hint))
             return
-        if figures != self.figures:
-            self.figures = figures
-            self.figures_changed.emit()
+        self._take(figures)
         self._set_state(Full(entries))
         if self._is_looked_at and entries <= EXAMINED_BY_ITSELF and isinstance(self.health.state, NotExamined):
             self.health.examine()
+
+    def _take(self, figures: Figures) -> None:
+        if figures != self.figures:
+            self.figures = figures
+            self.figures_changed.emit()
 
     def _on_failed(self, error: GrayMatterError) -> None:
         self._is_stale = True
@@ -103,8 +107,12 @@ class OverviewViewModel(QObject):
         if self._is_looked_at and not self._read_soon.isActive():
             self._read_soon.start()
 
-    def _on_indexed(self, _status: VectorStatus) -> None:
-        self._on_changed()
+    def _on_indexed(self, status: VectorStatus) -> None:
+        """Told every second for as long as a large store is indexed: nothing is read for that."""
+        if self.figures is None or self._reading.is_awaited:
+            self._on_changed()
+        else:
+            self._take(replace(self.figures, embedded=embedded_of(status)))
 
     def _on_opened(self) -> None:
         self._is_stale = True

@@ -12,7 +12,15 @@ from gm_desktop.models.fact_row import agent_title
 from gm_desktop.viewmodels.fact_filter import FactFilter
 from gm_desktop.viewmodels.fact_words import channel_title, confidence_title
 from gm_engine import ConsolidationCounters
-from gm_engine.records import SHARED_AGENT_ID, WEIGHT_BUCKETS, AgentSummary, Confidence, DayCount, Overview
+from gm_engine.records import (
+    SHARED_AGENT_ID,
+    WEIGHT_BUCKETS,
+    AgentSummary,
+    Confidence,
+    DayCount,
+    Overview,
+    VectorStatus,
+)
 
 DAY_NS = 86_400 * 1_000_000_000
 RECALL_DAYS = 30
@@ -61,6 +69,16 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
+class Embedded:
+    """How many texts have a vector, which share of all that is, and the list of those without one, if any is."""
+
+    text: str
+    count: int
+    share: float
+    pending: Opens | None
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
     """The whole page in words."""
 
@@ -71,10 +89,7 @@ class Figures:
     confidence: tuple[Bar, ...]
     agents: tuple[Bar, ...]
     channels: tuple[Bar, ...]
-    embedded: str
-    embedded_count: int
-    embedded_share: float
-    pending: Opens | None
+    embedded: Embedded
     cycle: str
     cycle_note: str
 
@@ -84,10 +99,6 @@ LIVE = FactFilter(kind="content")
 
 def figures_of(found: Overview, counters: ConsolidationCounters, now_ns: int) -> Figures:
     """Everything that the page says."""
-    vectors = found.vectors
-    total = vectors.embedded + vectors.pending
-    share = vectors.embedded / total if total else 0.0  # nothing to embed: no bar beside a 0
-    embedded = tr("{done} of {total} texts", done=number(vectors.embedded), total=number(total))
     cycle, note = _cycle(counters)
     return Figures(
         figures=_figures(found),
@@ -100,12 +111,20 @@ def figures_of(found: Overview, counters: ConsolidationCounters, now_ns: int) ->
             Bar(channel_title(channel), count, "", _facts(LIVE.with_channel(channel)))
             for channel, count in found.channels
         ),
-        embedded=embedded,
-        embedded_count=vectors.embedded,
-        embedded_share=share,
-        pending=_facts(FactFilter(without_vector=True)) if vectors.pending else None,
+        embedded=embedded_of(found.vectors),
         cycle=cycle,
         cycle_note=note,
+    )
+
+
+def embedded_of(vectors: VectorStatus) -> Embedded:
+    """How far embedding has come."""
+    total = vectors.embedded + vectors.pending
+    return Embedded(
+        text=tr("{done} of {total} texts", done=number(vectors.embedded), total=number(total)),
+        count=vectors.embedded,
+        share=vectors.embedded / total if total else 0.0,  # nothing to embed: no bar beside a 0
+        pending=_facts(FactFilter(without_vector=True)) if vectors.pending else None,
     )
 
 

@@ -13,7 +13,7 @@ from gm_desktop.page import Page
 from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.viewmodels.overview import OverviewViewModel
-from gm_desktop.viewmodels.overview_words import Bar, Chart, Opens
+from gm_desktop.viewmodels.overview_words import Bar, Chart, Embedded, Opens
 from gm_desktop.viewmodels.states import Empty, Failed, Full
 from gm_desktop.views.health_panel import HealthPanel
 from gm_desktop.widgets.bar_chart import BarChart, ChartBar
@@ -228,10 +228,7 @@ class OverviewPage(Page):
         self.confidence.show_meters(_meters(found.confidence, _TONES))
         self.agents.show_meters(_meters(found.agents, ("accent",)))
         self.channels.show_meters(_meters(found.channels, ("accent",)))
-        pending = tr("Texts without a vector yet: show them") if found.pending else tr("Every live text has a vector")
-        tone = "accent" if found.pending else "success"
-        hover = f"{found.embedded}. {pending}"
-        self.embedded.show_meters([Meter(tr("Embedded"), found.embedded_count, found.embedded_share, hover, tone)])
+        self.embedded.show_meters([_meter_of(found.embedded)])
         self.cycle.setText(found.cycle)
         self.cycle_note.setText(found.cycle_note)
 
@@ -261,8 +258,14 @@ class OverviewPage(Page):
 
     def _open_pending(self) -> None:
         found = self._viewmodel.figures
-        if found is not None and found.pending is not None:
-            self._viewmodel.open(found.pending)
+        if found is not None and found.embedded.pending is not None:
+            self._viewmodel.open(found.embedded.pending)
+
+
+def _meter_of(embedded: Embedded) -> Meter:
+    pending = tr("Texts without a vector yet: show them") if embedded.pending else tr("Every live text has a vector")
+    tone = "accent" if embedded.pending else "success"
+    return Meter(tr("Embedded"), embedded.count, embedded.share, f"{embedded.text}. {pending}", tone)
 
 
 def _meters(bars: Sequence[Bar], tones: Sequence[str]) -> list[Meter]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import pairwise
 
@@ -30,7 +30,7 @@ from gm_desktop.widgets.bar_chart import BarChart, ChartBar, nice_end
 from gm_desktop.widgets.meter_rows import Meter, MeterRows
 from gm_engine import Memory, Origin
 from gm_engine.errors import StoreDamaged
-from gm_engine.records import DayCount
+from gm_engine.records import DayCount, VectorStatus
 from tests.fakes.clock import FrozenClock, instant
 
 NOW_NS = instant("2026-11-30T09:00:00Z")
@@ -341,3 +341,30 @@ def test_a_chart_begins_at_its_numbers_and_its_dates_below_its_bars(theme: Theme
     assert bars.mapTo(chart, bars.plot.topLeft().toPoint()).x() == chart.first.x()
     widest = QFontMetricsF(theme.font("small")).horizontalAdvance(number(nice_end(most)))
     assert bars.plot.left() - 8 - widest >= 4  # as far from the edge as the title of the card
+
+
+def test_while_texts_are_embedded_the_page_follows_without_reading_the_store_anew(desk: Desk) -> None:
+    desk.write(fill)
+    status = VectorStatus("m", embedded=3, pending=97, chroma=0, path="exact")
+    desk.host.indexed.emit(status)
+    assert not desk.model.is_waiting
+    assert desk.figures().embedded.text == "3 of 100 texts"
+    desk.page.embedded.rows[0].click()
+    assert desk.opened[-1].facts == FactFilter(without_vector=True)
+    desk.host.indexed.emit(replace(status, embedded=100, pending=0))
+    assert desk.figures().embedded.text == "100 of 100 texts"
+    assert not desk.model.is_waiting
+
+
+def test_figures_that_are_read_while_texts_are_embedded_are_read_once_more(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.write(fill)
+    read: list[object] = []
+    monkeypatch.setattr(desk.model._read_soon, "start", lambda: read.append("soon"))
+    desk.model.reload()
+    desk.host.indexed.emit(VectorStatus("m", embedded=3, pending=97, chroma=0, path="exact"))
+    assert read == ["soon"]
+    desk.settle()
+    desk.host.indexed.emit(VectorStatus("m", embedded=3, pending=97, chroma=0, path="exact"))
+    assert read == ["soon"]
