@@ -15,6 +15,7 @@ from exporters.obsidian.note_file import (
     NoteFile,
     NoteUnreadable,
     content_hash,
+    is_damaged,
     note_id,
     seal_of,
     split_head,
@@ -107,7 +108,7 @@ def _with_content(note: Note, present: Present, data: bytes, entry: Entry | None
         return Step("changed", note, present, alone, content_hash(alone), alone=True)
     answer: _Answer | None = None
     try:
-        if note.fact is not None and note_id(data) is None:
+        if note.fact is not None and note_id(data) is None and not is_damaged(data):
             merged: bytes | None = _adopted(note, data)
             status: Status = "changed" if merged is not None else "conflict"
             reason = "" if merged is not None else "it was changed while publishing"

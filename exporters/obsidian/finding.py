@@ -9,7 +9,7 @@ from exporters.obsidian.compare import Present
 from exporters.obsidian.folder import Folder, Scan, first_bytes, notes_elsewhere
 from exporters.obsidian.manifest import Manifest, Stamp
 from exporters.obsidian.names import NOTE_SUFFIX, path_key
-from exporters.obsidian.note_file import HEAD_BYTES, note_id
+from exporters.obsidian.note_file import HEAD_BYTES, is_damaged, note_id
 from gm_engine import CancelToken
 
 _EVERY = 64
@@ -62,8 +62,11 @@ def find_notes(
 
 
 def _carries(folder: Folder, path: str, stamp: Stamp, key: str) -> bool:
-    """Whether the file is still the note `key`. An empty one is: a crash may leave it so, a person deletes it."""
-    return stamp.size == 0 or note_id(folder.read(path, HEAD_BYTES) or b"") == key
+    """Whether the file is still the note `key`. A damaged or empty one is: a crash leaves it so, nobody wrote that."""
+    if stamp.size == 0:
+        return True
+    head = folder.read(path, HEAD_BYTES) or b""
+    return note_id(head) == key or is_damaged(head)
 
 
 def _find_moved_out(folder: Folder, manifest: Manifest, notes: dict[str, Present], *, cancel: CancelToken) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ BEGIN = "%% graymatter:begin %%"
 HEAD_BYTES = 32_768
 _BOM = "\ufeff"
 _FRONTMATTER = re.compile(r"---[ \t]*\r?\n(.*?)(?<=\n)---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_FENCE = re.compile(r"---[ \t]*(?:[\r\n]|\Z)")
 _BLOCK = re.compile(
     r"^%% graymatter:begin %%[ \t]*\r?\n(.*?)(?<=\n)%% graymatter:end ([0-9a-f]{16}) %%(?=[ \t]*\r?$)",
     re.DOTALL | re.MULTILINE,
@@ -111,6 +113,16 @@ def short_hash(text: str) -> str:
 def content_hash(data: bytes) -> str:
     """The hash of a whole file."""
     return hashlib.sha256(data).hexdigest()[:32]
+
+
+def is_damaged(head: bytes) -> bool:
+    """Whether nobody wrote a file that starts so: it is not UTF-8, holds NULs, or its frontmatter was cut off."""
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(head).removeprefix(_BOM)
+    except UnicodeDecodeError:
+        return True
+    is_cut = _FENCE.match(text) is not None and len(head) < HEAD_BYTES and _FRONTMATTER.match(text) is None
+    return is_cut or "\0" in text
 
 
 def note_id(head: bytes) -> str | None:

@@ -14,7 +14,7 @@ from exporters.obsidian.frontmatter import FrontmatterError, our_values, parse
 from exporters.obsidian.layout import fact_key, in_vault
 from exporters.obsidian.manifest import FILES, MANIFEST, Entry, Manifest, Stamp, load_files, load_manifest
 from exporters.obsidian.names import path_key
-from exporters.obsidian.note_file import NoteUnreadable, content_hash, seal_of, split_head, take_apart
+from exporters.obsidian.note_file import NoteUnreadable, content_hash, is_damaged, seal_of, split_head, take_apart
 from exporters.obsidian.notes import OUR_KEYS, safe_value
 from gm_engine import CONFIDENCE_LABELS, CancelToken, Fact, Memory, NotFound, Progress, PublishRefused, no_progress
 
@@ -248,6 +248,8 @@ def new_note(data: bytes, agent_id: str) -> NewNote | None:
     """What a note without `mem_id` says; None while it is empty. Raises `NoteUnreadable` or `FrontmatterError`."""
     if len(data) > MAX_NOTE_BYTES:
         raise NoteUnreadable("it is too long for a fact")
+    if is_damaged(data) and (b"\0" in data or b"mem_id" in data):  # else a line of a person's own may look so
+        raise NoteUnreadable("it is damaged: it holds NULs or only the start of a note")
     head, body = split_head(data)
     text = body.strip()
     if not text:

@@ -171,6 +171,38 @@ def test_a_pin_beside_a_label_that_is_none_still_counts(memory: Memory, vault: P
     assert len(edits.problems) == 1
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data.decode().encode("utf-16"),
+        lambda data: data[: len(data) // 4],
+        lambda data: b"---",
+        lambda data: bytes(len(data)),
+        lambda data: data.replace(b"\n", b"\r"),
+    ],
+    ids=["utf-16", "cut off", "begun", "zeros", "old line ends"],
+)
+def test_a_note_that_a_crash_damaged_is_told_of_and_left_alone(
+    memory: Memory, vault: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    path = note(vault, GATE)
+    path.write_bytes(damaged := damage(path.read_bytes()))
+    found = read_edits(memory, vault)
+    assert (found.edits, [Path(each.note).stem for each in found.problems]) == ((), [path.stem])
+    assert [left.status for left in publish(memory, vault).left] == ["unreadable"]
+    assert path.read_bytes() == damaged
+
+
+def test_a_damaged_file_without_a_note_is_no_new_fact(memory: Memory, vault: Path) -> None:
+    facts = vault / "Memory" / "Facts" / "scout"
+    (facts / "zeros.md").write_bytes(bytes(100))
+    (facts / "cut.md").write_bytes(note(vault, GATE).read_bytes()[:40])
+    found = read_edits(memory, vault)
+    assert (found.edits, {*problems(found)}) == ((), {"zeros", "cut"})
+    (facts / "ruled.md").write_text("---\nBelow a line.\n")
+    assert [edit.text for edit in read_edits(memory, vault).edits] == ["---\nBelow a line."]
+
+
 def test_only_notes_of_facts_can_be_edited_and_words_below_the_block_are_nobodys_business(
     memory: Memory, vault: Path
 ) -> None:
