@@ -25,6 +25,7 @@ from gm_desktop.viewmodels.graph_data import (
 )
 from gm_desktop.viewmodels.graph_details import (
     Details,
+    WayDetails,
     entity_details,
     link_details,
     shape_details,
@@ -87,6 +88,7 @@ class GraphViewModel(QObject):
         self.selected_id = ""
         self.selected_link: tuple[str, str] | None = None
         self.details: Details | None = None
+        self._way: WayDetails | None = None
         self._is_watched = False
         self._is_dirty = True
         self._wanted_id = ""
@@ -209,7 +211,7 @@ class GraphViewModel(QObject):
         self._reload_soon.stop()
         self._shape_soon.stop()
         self._is_dirty = True
-        self.data, self.details, self.scope = None, None, Scope()
+        self.data, self.details, self._way, self.scope = None, None, None, Scope()
         self.picture, self.hidden = empty_picture(), frozenset()
         self.selected_id, self.selected_link = "", None
         self.entities.set_nodes(())
@@ -365,8 +367,8 @@ class GraphViewModel(QObject):
             self.selected_id, self.selected_link = "", None
             self._draw()
             self.selection_changed.emit()
-            self.details = way_details(self.data, way)
-            self.details_changed.emit()
+            self._way = way_details(self.data, way)
+            self._on_details(self._way)
 
         self._ask(self._detailing, "details", lambda memory: memory.graph.path(from_id, to_id), done)
 
@@ -378,8 +380,13 @@ class GraphViewModel(QObject):
             self._ask(self._detailing, "details", partial(_link_job, data, link, now_ns), self._on_details)
         elif chosen:
             self._ask(self._detailing, "details", partial(_entity_job, data, chosen, now_ns), self._on_details)
-        elif not self.scope.way:
-            self._shape_soon.start(SHAPE_MS)
+        else:  # an answer about what was chosen before says nothing any more
+            self._detailing.cancel()
+            self._pending.discard("details")
+            if self.scope.way:
+                self._on_details(self._way)
+            else:
+                self._shape_soon.start(SHAPE_MS)
 
     def _read_shape(self) -> None:
         """The shape of the graph is counted once the picture stands: it takes as long as drawing it."""

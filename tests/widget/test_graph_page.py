@@ -342,6 +342,25 @@ def test_the_way_between_two_entities_is_drawn(desk: Desk, told: list[Notice]) -
     assert "No links" in told[-1].text
 
 
+def test_letting_go_of_an_entity_on_a_way_shows_the_way_again(desk: Desk) -> None:
+    desk.model.find_way("acme corp", "lisbon")
+    desk.qtbot.waitUntil(lambda: isinstance(desk.model.details, WayDetails))
+    desk.choose("tom becker")
+    desk.model.select("")
+    desk.settle()
+    assert isinstance(desk.model.details, WayDetails)
+    assert desk.page.stage.canvas.selected == {"acme corp", "tom becker", "lisbon"}
+
+
+def test_an_entity_that_was_let_go_of_is_not_shown_when_its_answer_comes(desk: Desk) -> None:
+    shown: list[object] = []
+    desk.model.details_changed.connect(lambda: shown.append(desk.model.details))
+    desk.model.select("acme corp")
+    desk.model.select("")
+    desk.settle()
+    assert [type(each) for each in shown] == [ShapeDetails]
+
+
 def test_with_nothing_chosen_the_shape_of_the_graph_is_shown(desk: Desk) -> None:
     desk.model.select("")
     desk.qtbot.waitUntil(lambda: isinstance(desk.model.details, ShapeDetails))
