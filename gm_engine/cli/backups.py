@@ -76,7 +76,7 @@ def _line(made: Backup) -> str:
 
 @click.command()
 @click.argument("file", metavar="ZIP", type=click.Path(path_type=Path))
-@click.argument("target", metavar="DIR", required=False, type=click.Path(path_type=Path))
+@click.argument("target", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 @shared_options
 def restore_backup(file: Path, target: Path | None) -> None:
     """Make a new store in DIR from the backup ZIP; without DIR, only check it.

@@ -49,10 +49,10 @@ def _instant(named: str) -> int:
 
 @click.command()
 @click.argument("earlier", metavar="FROM")
-@click.argument("later", metavar="TO", default="now")
+@click.argument("later", metavar="[TO]", default="now")
 @shared_options
 def diff(earlier: str, later: str) -> None:
-    """What became different in the facts between the moments FROM and TO.
+    """What became different in the facts between the moments FROM and TO; without TO until now.
 
     A moment is a time (2026-11-30T09:14:00Z), a day (2026-11-30), #N (before entry N of the journal), or `now`.
     """

@@ -6,6 +6,8 @@ import errno
 import io
 import json
 import os
+import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from gm_engine.cli import session
 from gm_engine.cli.main import CHILD_FLAG, main
 from gm_engine.cli.plain import ProgressLine
 from gm_engine.embedding.minilm import MiniLM
+from gm_engine.resources import resource
 from tests.fakes.clock import FrozenClock
 from tests.fakes.command_line import run
 from tests.fakes.embedder import ScriptedEmbedder
@@ -287,3 +290,13 @@ def test_filling_the_index_tells_how_far_it_is(store: Path) -> None:
         session.finish_index(memory, lambda _done, _total, what: told.append(what))
         assert memory.status().vectors.pending == 0
     assert "embedding" in told
+
+
+@pytest.mark.parametrize("language", ["", "de", "es"])
+def test_what_the_help_prints_about_the_past_and_the_inbox_runs_as_it_stands(store: Path, language: str) -> None:
+    pages = [resource("help", language, f"{name}.md").read_text(encoding="utf-8") for name in ("past", "review")]
+    printed = [line for page in pages for line in re.findall("`graymatter ([^`]+)`", page)]
+    assert len(printed) == 4
+    for line in printed:
+        told = run("--data-dir", store, *shlex.split(line.replace("#120", "#2")))
+        assert (told.code, told.err) == (0, ""), line
