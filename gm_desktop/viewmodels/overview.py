@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gm_engine import Memory
 
 FOLLOW_MS = 700
-EXAMINED_BY_ITSELF = 20_000  # journal entries; a larger store is examined when somebody asks for it
+EXAMINED_BY_ITSELF = 20_000  # journal entries, or facts; a larger store is examined when somebody asks for it
 
 
 class OverviewViewModel(QObject):
@@ -72,8 +72,8 @@ class OverviewViewModel(QObject):
             job = partial(_read, now_ns=self._clock.now_ns())
             self._reading.take(self._host.read(job, self._on_read, self._on_failed))
 
-    def _on_read(self, answer: tuple[Figures, int]) -> None:
-        figures, entries = answer
+    def _on_read(self, answer: tuple[Figures, int, int]) -> None:
+        figures, entries, size = answer
         if entries == 0:
             title = tr("Nothing here yet")
             hint = tr("Figures appear as soon as a fact or a checkpoint is written, or a store is imported.")
@@ -81,7 +81,7 @@ class OverviewViewModel(QObject):
             return
         self._take(figures)
         self._set_state(Full(entries))
-        if self._is_looked_at and entries <= EXAMINED_BY_ITSELF and isinstance(self.health.state, NotExamined):
+        if self._is_looked_at and size <= EXAMINED_BY_ITSELF and isinstance(self.health.state, NotExamined):
             self.health.examine()
 
     def _take(self, figures: Figures) -> None:
@@ -132,6 +132,8 @@ class OverviewViewModel(QObject):
             self.state_changed.emit()
 
 
-def _read(memory: Memory, *, now_ns: int) -> tuple[Figures, int]:
+def _read(memory: Memory, *, now_ns: int) -> tuple[Figures, int, int]:
+    """The figures, how many entries the journal has, and how much there is to examine: an import is one entry."""
     found = memory.overview()
-    return figures_of(found, memory.consolidation_counters(), now_ns), found.journal_entries
+    size = max(found.journal_entries, found.live + found.retired)
+    return figures_of(found, memory.consolidation_counters(), now_ns), found.journal_entries, size

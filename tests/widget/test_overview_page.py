@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -19,9 +20,10 @@ from gm_desktop.engine_host import EngineHost
 from gm_desktop.formatting import number
 from gm_desktop.notices import Notice, Notices
 from gm_desktop.theme import Theme
+from gm_desktop.viewmodels import overview
 from gm_desktop.viewmodels.fact_filter import FactFilter
 from gm_desktop.viewmodels.fact_words import extras_title
-from gm_desktop.viewmodels.health import Examined, ExamineFailed
+from gm_desktop.viewmodels.health import Examined, ExamineFailed, NotExamined
 from gm_desktop.viewmodels.overview import OverviewViewModel
 from gm_desktop.viewmodels.overview_words import Bar, Figures, Opens, written_chart
 from gm_desktop.viewmodels.states import Empty, Failed, Full
@@ -31,6 +33,7 @@ from gm_desktop.widgets.meter_rows import Meter, MeterRows
 from gm_engine import Memory, Origin
 from gm_engine.errors import StoreDamaged
 from gm_engine.records import DayCount, VectorStatus
+from tests.benchmarks.generator import Generator, write_export
 from tests.fakes.clock import FrozenClock, instant
 
 NOW_NS = instant("2026-11-30T09:00:00Z")
@@ -368,3 +371,15 @@ def test_figures_that_are_read_while_texts_are_embedded_are_read_once_more(
     desk.settle()
     desk.host.indexed.emit(VectorStatus("m", embedded=3, pending=97, chroma=0, path="exact"))
     assert read == ["soon"]
+
+
+@pytest.mark.parametrize("most", [3, 100])
+def test_a_store_of_many_facts_is_examined_when_somebody_asks_though_they_came_in_one_import(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, most: int
+) -> None:
+    monkeypatch.setattr(overview, "EXAMINED_BY_ITSELF", most)
+    memories = tmp_path / "memories.json"
+    write_export(memories, 5, generator=Generator())
+    desk.write(lambda memory: memory.import_store(memories))
+    assert desk.figures().figures[0].value == "5"
+    assert isinstance(desk.model.health.state, NotExamined if most == 3 else Examined)
