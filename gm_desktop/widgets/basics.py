@@ -276,7 +276,7 @@ class EmptyState(QWidget):
     def _fit_text(self) -> None:
         """A wrapped label in a centred place is given one line unless it insists on more."""
         room = self._text_width if self._room is None else min(self._room, self._text_width)
-        self._text.setMinimumHeight(0)  # else it is never measured as lower than before
+        self._text.setMinimumSize(0, 0)  # else it is never measured as narrower or lower than before
         room = even_width(self._text, room)
         self._text.setFixedWidth(room)
         self._text.setMinimumHeight(max(0, self._text.heightForWidth(room)))

@@ -367,3 +367,18 @@ def test_no_line_of_an_empty_page_is_a_single_word(theme: Theme, qtbot: QtBot) -
     qtbot.addWidget(short)
     assert even_width(short, 380) >= short.fontMetrics().horizontalAdvance(short.text())
     assert even_width(short, 40) == 40
+
+
+def test_an_empty_page_keeps_its_lines_however_often_it_changes_its_width(theme: Theme, qtbot: QtBot) -> None:
+    state = EmptyState(theme, "archive", "Nothing", "A backup is one file with everything but what can be made anew.")
+    qtbot.addWidget(state)
+    state.show()
+    label = next(each for each in state.findChildren(QLabel) if each.text().startswith("A backup"))
+    for width in (700, 420, 640, 300, 700):
+        state.resize(width, 400)
+        qtbot.waitUntil(lambda width=width: state.width() == width)
+        fresh = text_label(label.text(), "muted", wrap=True)
+        qtbot.addWidget(fresh)
+        most = min(380, width - 2 * MARGIN)
+        assert label.width() == even_width(fresh, most)
+        assert label.height() >= fresh.heightForWidth(most)
