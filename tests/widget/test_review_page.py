@@ -262,7 +262,7 @@ def test_a_right_is_given_from_the_palette_while_the_clients_show(desk: Desk) ->
     actions.run("client.review")
     desk.qtbot.waitUntil(lambda: clients.client is not None and clients.client.access == "review")
     assert desk.ask(lambda memory: memory.clients.access("scout")) == "review"
-    assert clients.lines.lines[0].mark == "● review"
+    assert clients.lines.lines[0].mark == "● Review"
 
     desk.do(lambda memory: _hold(memory, "Two"))
     desk.qtbot.waitUntil(actions.spec("client.waiting").when)
