@@ -84,6 +84,7 @@ class Show(QObject):
             if monotonic() - self._waiting_since_s < WAIT_S:
                 return
             self._failures.append(f"gave up waiting on {self._app.window.page_id or 'the first page'}")
+            self._app.host.tasks.cancel_all()  # a cycle over a large store would change what the next pages show
         try:
             self._condition = next(self._script)
         except StopIteration:
