@@ -41,6 +41,7 @@ class OverviewViewModel(QObject):
         self.health = Health(host, notices, clock, self)
         self.state: PageState = Loading()
         self.figures: Figures | None = None
+        self._heard: VectorStatus | None = None
         self._is_looked_at = False
         self._is_stale = True
         self._reading = Latest()
@@ -79,7 +80,8 @@ class OverviewViewModel(QObject):
             hint = tr("Figures appear as soon as a fact or a checkpoint is written, or a store is imported.")
             self._set_state(Empty("none", title, hint))
             return
-        self._take(figures)
+        heard, self._heard = self._heard, None
+        self._take(figures if heard is None else replace(figures, embedded=embedded_of(heard)))
         self._set_state(Full(entries))
         if self._is_looked_at and size <= EXAMINED_BY_ITSELF and isinstance(self.health.state, NotExamined):
             self.health.examine()
@@ -109,9 +111,8 @@ class OverviewViewModel(QObject):
 
     def _on_indexed(self, status: VectorStatus) -> None:
         """Told every second for as long as a large store is indexed: nothing is read for that."""
-        if self.figures is None or self._reading.is_awaited:
-            self._on_changed()
-        else:
+        self._heard = status if self._reading.is_awaited else None  # newer than what is being read
+        if self.figures is not None:
             self._take(replace(self.figures, embedded=embedded_of(status)))
 
     def _on_opened(self) -> None:
@@ -122,6 +123,7 @@ class OverviewViewModel(QObject):
     def _on_closed(self) -> None:
         self._reading.cancel()
         self._read_soon.stop()
+        self._heard = None
         self._is_stale = True
         self.figures = None
         self._set_state(Loading())

@@ -359,18 +359,16 @@ def test_while_texts_are_embedded_the_page_follows_without_reading_the_store_ane
     assert not desk.model.is_waiting
 
 
-def test_figures_that_are_read_while_texts_are_embedded_are_read_once_more(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_told_while_figures_are_read_stands_in_them_and_has_nothing_read_again(desk: Desk) -> None:
     desk.write(fill)
-    read: list[object] = []
-    monkeypatch.setattr(desk.model._read_soon, "start", lambda: read.append("soon"))
     desk.model.reload()
     desk.host.indexed.emit(VectorStatus("m", embedded=3, pending=97, chroma=0, path="exact"))
-    assert read == ["soon"]
+    assert not desk.model._read_soon.isActive()
     desk.settle()
-    desk.host.indexed.emit(VectorStatus("m", embedded=3, pending=97, chroma=0, path="exact"))
-    assert read == ["soon"]
+    assert desk.figures().embedded.text == "3 of 100 texts"
+    desk.model.reload()
+    desk.settle()
+    assert desk.figures().embedded.text != "3 of 100 texts"
 
 
 @pytest.mark.parametrize("most", [3, 100])
