@@ -224,15 +224,19 @@ except GrayMatterError as error:
 """
 
 
+@pytest.fixture
+def everybodys_path() -> Iterator[Path]:
+    """A folder that other users may look into; pytest closes its own to them whenever a run begins."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become another user")
-def test_a_read_only_directory_can_be_read_and_refuses_writers(tmp_path: Path) -> None:
-    folder = tmp_path / "store"
+def test_a_read_only_directory_can_be_read_and_refuses_writers(everybodys_path: Path) -> None:
+    folder = everybodys_path / "store"
     with Ledger.open(folder, clock=FrozenClock()) as ledger:
         remember(ledger)
-    for parent in [tmp_path, *tmp_path.parents]:
-        if parent == Path(tempfile.gettempdir()):
-            break
-        parent.chmod(0o755)
     folder.chmod(0o555)
 
     def as_nobody(mode: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -369,6 +370,11 @@ def test_no_line_of_an_empty_page_is_a_single_word(theme: Theme, qtbot: QtBot) -
     assert even_width(short, 40) == 40
 
 
+def has_width(widget: QWidget, width: int) -> bool:
+    """Whether it was laid out as it was told."""
+    return widget.width() == width
+
+
 def test_an_empty_page_keeps_its_lines_however_often_it_changes_its_width(theme: Theme, qtbot: QtBot) -> None:
     state = EmptyState(theme, "archive", "Nothing", "A backup is one file with everything but what can be made anew.")
     qtbot.addWidget(state)
@@ -376,7 +382,7 @@ def test_an_empty_page_keeps_its_lines_however_often_it_changes_its_width(theme:
     label = next(each for each in state.findChildren(QLabel) if each.text().startswith("A backup"))
     for width in (700, 420, 640, 300, 700):
         state.resize(width, 400)
-        qtbot.waitUntil(lambda width=width: state.width() == width)
+        qtbot.waitUntil(partial(has_width, state, width))
         fresh = text_label(label.text(), "muted", wrap=True)
         qtbot.addWidget(fresh)
         most = min(380, width - 2 * MARGIN)

@@ -168,6 +168,7 @@ def test_a_profile_is_saved_used_replaced_and_deleted(lab: Desk) -> None:
     with lab.qtbot.waitSignal(lab.models.lab.kept_changed):
         lab.models.lab.delete_profile("words first")
     assert list(lab.models.lab.profiles) == []
+    lab.qtbot.waitUntil(lambda: lab.undo.undo_text == "Deleted the profile words first")
     with lab.qtbot.waitSignal(lab.models.lab.kept_changed):
         lab.undo.undo()
     assert list(lab.models.lab.profiles) == ["words first"]

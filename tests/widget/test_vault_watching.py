@@ -83,8 +83,7 @@ def test_a_folder_that_appears_later_is_watched_once_the_page_is_visited(
     open_app.show_page("vault")
     open_app.publishing.choose(vault=str(tmp_path / "vault"))
     watch = open_app.vault.watch
-    qtbot.waitUntil(lambda: watch.is_beginning)
-    qtbot.waitUntil(lambda: not watch.is_beginning)
+    qtbot.waitUntil(watch._check.isActive)  # it was looked for, and is looked for again
     assert not watch.is_watching
     _publish(open_app, tmp_path / "vault")
     _visit(open_app)
@@ -99,8 +98,7 @@ def test_a_folder_that_appears_later_is_watched_by_itself(
     monkeypatch.setattr(vault_watch, "CHECK_MS", 20)
     open_app.publishing.choose(vault=str(tmp_path / "vault"))
     watch = open_app.vault.watch
-    qtbot.waitUntil(lambda: watch.is_beginning)
-    qtbot.waitUntil(lambda: not watch.is_beginning)
+    qtbot.waitUntil(watch._check.isActive)  # it was looked for, and is looked for again
     assert not watch.is_watching
     _publish(open_app, tmp_path / "vault")
     qtbot.waitUntil(lambda: watch.is_watching and not watch.is_waiting, timeout=WAIT_MS)
