@@ -110,7 +110,8 @@ class EntityRows(QWidget):
         return tuple(row.item for row in self._rows if row.isVisibleTo(self))
 
     def show_items(self, items: Sequence[RowItem]) -> None:
-        """Shows other rows."""
+        """Shows other rows, laid out once: Qt would lay out everything around with each row that appears."""
+        self._layout.setEnabled(False)
         while len(self._rows) < len(items):
             made = EntityRow(self._theme, items[len(self._rows)])
             made.clicked.connect(lambda _checked=False, row=made: self.chosen.emit(row.item.key))
@@ -120,4 +121,9 @@ class EntityRows(QWidget):
             made.setVisible(at < len(items))
             if at < len(items) and made.item != items[at]:
                 made.show_item(items[at])
+        self._layout.setEnabled(True)
         self.updateGeometry()
+        place: QWidget | None = self
+        while place is not None and (layout := place.layout()) is not None:
+            layout.activate()
+            place = place.parentWidget()
