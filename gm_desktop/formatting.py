@@ -14,6 +14,7 @@ _FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
 _CONTROL_PICTURES = {code: 0x2400 + code for code in range(32)} | {0x7F: 0x2421}
 _VISIBLE = {code: mark for code, mark in _CONTROL_PICTURES.items() if code not in (9, 10)}
 _INVISIBLE = dict.fromkeys([0x202A, 0x202B, 0x202C, 0x202D, 0x202E, 0x2066, 0x2067, 0x2068, 0x2069])
+_UNDISGUISED = _VISIBLE | dict.fromkeys(_INVISIBLE, 0x2426)
 _INSTANT = re.compile(r"(?<![\w.-])\d\d\d\d-\d\d-\d\d[T]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)(?![\w:])", re.ASCII)
 
 
@@ -104,6 +105,11 @@ def one_line(text: str, limit: int = 300) -> str:
 def visible(text: str) -> str:
     """`text` with control characters (but for tab and line feed) as pictures, so that nothing hides."""
     return text.translate(_VISIBLE)
+
+
+def undisguised(text: str) -> str:
+    """`visible`, and ␦ for each mark that turns the reading direction: the text stands as an agent reads it."""
+    return text.translate(_UNDISGUISED)
 
 
 def _date(moment: datetime) -> str:

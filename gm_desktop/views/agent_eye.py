@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QButtonGroup, QStackedWidget, QVBoxLayout, QWidget
 
-from gm_desktop.formatting import number, visible
+from gm_desktop.formatting import number, undisguised
 from gm_desktop.i18n import tr
 from gm_desktop.plain_text import SHOWN_CHARS, as_lines, excerpt
 from gm_desktop.theme import MARGIN, Theme
@@ -88,7 +88,7 @@ class AgentEyeView(QWidget):
         self.receipts.setVisible(model.can_explain)
         if isinstance(state, EyeText):
             part = excerpt(model.shown, self._shown)
-            shown = visible(as_lines(part.text))
+            shown = undisguised(as_lines(part.text))
             if self.pane.raw_text() != shown:
                 self.pane.show_text(shown)
             self.more.setVisible(part.hidden > 0)

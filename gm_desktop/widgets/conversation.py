@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from gm_desktop.formatting import number, visible
+from gm_desktop.formatting import number, undisguised
 from gm_desktop.i18n import tr
 from gm_desktop.plain_text import as_lines, excerpt
 from gm_desktop.theme import Theme
@@ -86,13 +86,13 @@ class Conversation(QWidget):
 
     def _html(self, message: ShownMessage) -> str:
         part = excerpt(message.content, MESSAGE_CHARS)
-        body = _markdown().render(visible(as_lines(part.text)))
+        body = _markdown().render(undisguised(as_lines(part.text)))
         rest = ""
         if part.hidden:
             rest = f"<p class='rest'>{escape(tr('{count} more characters', count=number(part.hidden)))}</p>"
         role = message.role.casefold()
         ground = self._theme.color("accent_soft" if role == "user" else "surface_sunken").name()
-        who = escape(visible(message.role[:60])) or escape(tr("unknown"))
+        who = escape(undisguised(message.role[:60])) or escape(tr("unknown"))
         return (
             "<table width='100%' cellspacing='0' cellpadding='12' style='margin-bottom: 10px'>"
             f"<tr><td bgcolor='{ground}'><p class='who' dir='auto'>{who}</p>{body}{rest}</td></tr></table>"

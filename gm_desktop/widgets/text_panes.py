@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent, QTextCharFormat, QTextCursor, QTextOption
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy, QTextEdit, QVBoxLayout, QWidget
 
-from gm_desktop.formatting import number, visible
+from gm_desktop.formatting import number, undisguised
 from gm_desktop.i18n import tr
 from gm_desktop.plain_text import SHOWN_CHARS, as_lines, excerpt, utf16_spans
 from gm_desktop.theme import Theme
@@ -137,7 +137,7 @@ class LongText(QWidget):
 
     def _draw(self) -> None:
         part = excerpt(self._text, self._shown)
-        shown = visible(as_lines(part.text))
+        shown = undisguised(as_lines(part.text))
         is_same_length = len(shown) == len(part.text)
         self.pane.show_text(shown, self._spans if is_same_length else ())
         self._more.setVisible(part.hidden > 0)

@@ -18,6 +18,7 @@ from gm_desktop.formatting import (
     number,
     one_line,
     size,
+    undisguised,
     utc_time,
     visible,
     with_local_times,
@@ -103,6 +104,10 @@ def test_a_row_is_one_line_and_hides_nothing() -> None:
     assert one_line("x" * 500, 10) == "x" * 10 + "…"
     assert one_line("null \0 byte") == "null ␀ byte"
     assert visible("bell \a\nnext") == "bell ␇\nnext"
+
+
+def test_a_text_is_read_in_the_order_in_which_an_agent_reads_it() -> None:
+    assert undisguised("pay \u202elive\u202c now, \u2066\0\u2069 שלום") == "pay ␦live␦ now, ␦␀␦ שלום"
 
 
 @given(st.text(max_size=400))
