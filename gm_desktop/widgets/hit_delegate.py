@@ -11,6 +11,7 @@ from gm_desktop.plain_text import utf16_spans
 from gm_desktop.theme import Theme
 from gm_desktop.widgets.contribution_bar import paint_contributions
 from gm_desktop.widgets.pills import paint_pill
+from gm_desktop.widgets.scrolled import SCROLL_BAR
 
 _PADDING = (12, 10, 14, 10)
 _GAP = 2
@@ -33,11 +34,15 @@ class HitDelegate(QStyledItemDelegate):
     def sizeHint(self, _option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         """As high as the text needs, at most two lines, and the line below it."""
         hit = index.data(HIT_ROLE)
-        width = self._view.viewport().width() - _PADDING[0] - _PADDING[2] - _PLACE_WIDTH
         font = self._theme.font("body")
-        lines = text_layout(hit.text, font, max(80, width), lines=_LINES).lineCount() if isinstance(hit, Hit) else 1
+        lines = text_layout(hit.text, font, self._room(), lines=_LINES).lineCount() if isinstance(hit, Hit) else 1
         text = lines * QFontMetricsF(font).lineSpacing()
         return QSize(320, int(2 * _GAP + _PADDING[1] + text + _BELOW_GAP + _BELOW + _PADDING[3]))
+
+    def _room(self) -> int:
+        """Pixels that a text has in a line: as many without a scroll bar as beside one, so that no row jumps."""
+        width = self._view.maximumViewportSize().width() - SCROLL_BAR
+        return max(80, width - _PADDING[0] - _PADDING[2] - _PLACE_WIDTH)
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -87,7 +92,7 @@ class HitDelegate(QStyledItemDelegate):
             painter.drawRoundedRect(card.adjusted(0.5, 0.5, -0.5, -0.5), 8, 8)
 
     def _paint_text(self, painter: QPainter, body: QRectF, hit: Hit) -> None:
-        layout = text_layout(hit.text, painter.font(), body.width(), lines=_LINES)
+        layout = text_layout(hit.text, painter.font(), self._room(), lines=_LINES)
         look = QTextCharFormat()
         look.setBackground(QBrush(self._theme.color("match")))
         look.setForeground(QBrush(self._theme.color("text")))

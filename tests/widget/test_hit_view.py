@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QHBoxLayout, QStyleOptionViewItem, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -73,3 +74,17 @@ def test_rows_follow_a_scroll_bar_that_comes_and_goes(view: HitView, qtbot: QtBo
     qtbot.waitUntil(lambda: view.verticalScrollBar().isVisible() and is_fitted(view))
     view._hits.set_hits(hits(MIDDLE, first=50))
     qtbot.waitUntil(lambda: not view.verticalScrollBar().isVisible() and is_fitted(view))
+
+
+def test_no_text_wraps_otherwise_because_a_scroll_bar_comes(view: HitView, theme: Theme, qtbot: QtBot) -> None:
+    metrics = QFontMetricsF(theme.font("body"))
+    text = "0"  # made longer until it fills the line to where a scroll bar would be
+    while metrics.horizontalAdvance(f"{text} i") < view.viewport().width() - 61:
+        text += " i"
+    heights = []
+    for count in (1, 20):
+        view._hits.set_hits(hits(*[text] * count, first=100 * count))
+        qtbot.waitUntil(lambda: is_fitted(view))
+        heights.append(view.visualRect(view.model().index(0, 0)).height())
+    assert view.verticalScrollBar().isVisible()
+    assert heights[0] == heights[1]
