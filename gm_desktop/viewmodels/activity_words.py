@@ -183,10 +183,21 @@ def target_text(target: ActivityTarget) -> str:
         case "proposal":
             name = tr("Proposal {id}", id=target.target[-8:])
         case "setting":
-            name = row_text(target.target.replace("_", " "), 60)
+            name = _setting(target.target)
         case _:
             name = row_text(target.target, 80)
     return name
+
+
+def _setting(key: str) -> str:
+    kind, _, name = key.partition(":")
+    match kind if name else "":
+        case "query_set":
+            return tr("Judged questions: {name}", name=row_text(name, 80))
+        case "profile":
+            return tr("Ranking profile: {name}", name=row_text(name, 80))
+        case _:
+            return row_text(key.replace("_", " "), 60)
 
 
 def _names(target: str) -> list[str]:

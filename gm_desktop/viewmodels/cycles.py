@@ -211,7 +211,9 @@ def _report_view(ran: _Ran) -> ReportView:
     reports = ran.reports
     is_dry = any(report.dry_run for report in reports)
     cards = sum(sum(report.proposed.values()) for report in reports)
-    if is_dry:
+    if not cards:
+        title = tr("A cycle would add no card") if is_dry else tr("The cycle added no card")
+    elif is_dry:
         title = tr_count("A cycle would add {count} card", "A cycle would add {count} cards", cards)
     else:
         title = tr_count("The cycle added {count} card", "The cycle added {count} cards", cards)

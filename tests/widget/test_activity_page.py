@@ -22,7 +22,7 @@ from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.activity import PAGE_ROWS, ActivityViewModel
 from gm_desktop.viewmodels.activity_details import ActionDetails
 from gm_desktop.viewmodels.activity_filter import ActivityFilter
-from gm_desktop.viewmodels.activity_words import verb_icon, verb_title
+from gm_desktop.viewmodels.activity_words import target_text, verb_icon, verb_title
 from gm_desktop.viewmodels.clients import ClientsViewModel
 from gm_desktop.viewmodels.states import Empty, Failed, Full
 from gm_desktop.views.activity import ActivityPage
@@ -30,6 +30,7 @@ from gm_desktop.widgets.hit_delegate import text_layout
 from gm_desktop.widgets.line_view import LINE_INDENT, line_height, line_room
 from gm_engine import Memory, Origin
 from gm_engine.errors import StoreDamaged
+from gm_engine.records import ActivityTarget
 from tests.fakes.clock import FrozenClock
 from tests.widget.writing import write_beside
 
@@ -420,3 +421,16 @@ def test_in_a_small_window_writers_are_named_whole_and_a_long_name_ends_in_dots(
         replace(program, text="nightly"), theme, view.viewport().width(), are_names=True
     )
     assert index.data(Qt.ItemDataRole.ToolTipRole) == program.text
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("query_set:support_desk", "Judged questions: support_desk"),
+        ("profile:words first", "Ranking profile: words first"),
+        ("signal_weights", "signal weights"),
+        ("profile:", "profile:"),
+    ],
+)
+def test_a_setting_is_called_what_its_page_calls_it(key: str, said: str) -> None:
+    assert target_text(ActivityTarget("setting", key, None, "", {}, {}, is_new=False, is_gone=False)) == said

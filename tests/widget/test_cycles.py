@@ -75,3 +75,14 @@ def test_changes_that_come_together_are_one_look_at_the_past_cycles(
         host.changed.emit(Changes(seq, kinds=frozenset(("proposal",))))
     qtbot.waitUntil(lambda: bool(looks) and not cycles.is_waiting)
     assert len(looks) == 1
+
+
+@pytest.mark.parametrize(("dry_run", "said"), [(True, "A cycle would add no card"), (False, "The cycle added no card")])
+def test_a_cycle_without_a_card_says_so_in_words(
+    cycles: CyclesViewModel, qtbot: QtBot, dry_run: bool, said: str
+) -> None:
+    cycles.run("ops", dry_run=dry_run)
+    qtbot.waitUntil(lambda: cycles.report is not None)
+    assert cycles.report is not None
+    assert cycles.report.title == said
+    qtbot.waitUntil(lambda: not cycles.is_waiting)
