@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QRect, QTimer
-from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import (
+    QAbstractSpinBox,
+    QApplication,
+    QLineEdit,
+    QPlainTextEdit,
+    QScrollArea,
+    QTextEdit,
+    QWidget,
+)
 from shiboken6 import isValid
 
 from gm_desktop.engine_host import EngineHost
@@ -14,7 +22,7 @@ from gm_desktop.i18n import tr
 from gm_desktop.main_window import MainWindow
 from gm_desktop.page_builder import PageBuilder
 from gm_desktop.preferences import Preferences
-from gm_desktop.theme import Theme
+from gm_desktop.theme import MARGIN, Theme
 
 if TYPE_CHECKING:
     from gm_desktop.widgets.tour_card import TourCard, TourOutline
@@ -218,6 +226,7 @@ class Tour(QObject):
         ground, page_id = self._window.ground, self._window.page_id or ""
         page = self._window.built_pages.get(page_id)
         room = ground.rect() if page is None else _seen(page.parentWidget(), ground)
+        _scroll_to(shown.target)
         target = _seen(shown.target, ground)
         if target.isEmpty() and page_id == STEPS[shown.at].page_id:
             target = room
@@ -231,6 +240,15 @@ class Tour(QObject):
         for widget in (shown.outline, shown.card) if shown is not None else ():
             widget.hide()
             widget.deleteLater()
+
+
+def _scroll_to(widget: QWidget | None) -> None:
+    """Brings a widget into what its scroll area shows, also when a list above it grows later."""
+    area = widget.parentWidget() if widget is not None and isValid(widget) else None
+    while area is not None and not isinstance(area, QScrollArea):
+        area = area.parentWidget()
+    if area is not None and widget is not None:
+        area.ensureWidgetVisible(widget, 0, MARGIN)
 
 
 def _seen(widget: QWidget | None, ground: QWidget) -> QRect:

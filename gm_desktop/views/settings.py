@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -106,10 +106,7 @@ class SettingsPage(Page):
     def landmark(self) -> QWidget:
         """What connects a program, below the list of those there are."""
         self.open_section("programs")
-        target, area = self.sections["programs"].landmark(), self._stack.currentWidget()
-        if isinstance(area, QScrollArea):
-            QTimer.singleShot(0, area, lambda: area.ensureWidgetVisible(target, 0, MARGIN))  # once it has its place
-        return target
+        return self.sections["programs"].landmark()
 
     def prepare_screenshot(self) -> None:
         """The first section."""
