@@ -10,6 +10,7 @@ from gm_desktop.formatting import visible
 from gm_desktop.i18n import tr
 from gm_desktop.models.activity_list import ACTIVITY_ROLE, ActivityLine
 from gm_desktop.theme import Theme
+from gm_desktop.widgets.focus_ring import paint_focus_ring
 from gm_desktop.widgets.pills import paint_pill, pill_width
 
 HEIGHT = 56
@@ -60,9 +61,7 @@ class ActivityDelegate(QStyledItemDelegate):
             painter.setBrush(self._theme.color("selection" if is_selected else "hover"))
             painter.drawRoundedRect(card, 7, 7)
         if option.state & QStyle.StateFlag.State_HasFocus:
-            painter.setPen(self._theme.color("focus"))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(card.adjusted(0.5, 0.5, -0.5, -0.5), 7, 7)
+            paint_focus_ring(painter, card, self._theme, radius=7)
 
     def _paint_icon(self, painter: QPainter, inner: QRectF, line: ActivityLine, *, is_selected: bool) -> None:
         disc = QRectF(inner.left(), inner.center().y() - _ICON / 2, _ICON, _ICON)

@@ -15,6 +15,7 @@ from gm_desktop.i18n import tr
 from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import Theme
 from gm_desktop.widgets.basics import text_label
+from gm_desktop.widgets.focus_ring import paint_focus_ring
 
 HEIGHT = 150
 _FILLED = {True: 0.78, False: 0.88}  # share of its column that a bar fills: few bars, many bars
@@ -85,9 +86,7 @@ class _Bars(QWidget):
         self._paint_axis(painter)
         self._paint_bars(painter)
         if self.hasFocus():
-            painter.setPen(self._theme.color("focus"))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+            paint_focus_ring(painter, QRectF(self.rect()), self._theme)
 
     def _paint_axis(self, painter: QPainter) -> None:
         """Three lines with their numbers: nothing, the middle, the end."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QFontMetricsF, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from gm_desktop.models.proposal_cards import CARD_ROLE, CardLine
 from gm_desktop.theme import Theme
+from gm_desktop.widgets.focus_ring import paint_focus_ring
 from gm_desktop.widgets.hit_delegate import text_layout
 from gm_desktop.widgets.pills import paint_pill
 
@@ -65,9 +66,7 @@ class CardDelegate(QStyledItemDelegate):
             painter.setBrush(self._theme.color(role))
             painter.drawRoundedRect(card, 7, 7)
         if option.state & QStyle.StateFlag.State_HasFocus:
-            painter.setPen(QPen(self._theme.color("focus"), 2))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(card.adjusted(1, 1, -1, -1), 7, 7)
+            paint_focus_ring(painter, card, self._theme, radius=7)
         return card
 
 

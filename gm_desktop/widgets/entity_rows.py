@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
 
 from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import Theme
+from gm_desktop.widgets.focus_ring import paint_focus_ring
 
 ROW_HEIGHT = 28
 _DOT = 4.5
@@ -69,9 +70,11 @@ class EntityRow(QAbstractButton):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         color = self._theme.color
         if self.underMouse() or self.hasFocus():
-            painter.setPen(color("focus") if self.hasFocus() else Qt.PenStyle.NoPen)
+            painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(color("hover"))
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+            painter.drawRoundedRect(QRectF(self.rect()), 6, 6)
+        if self.hasFocus():
+            paint_focus_ring(painter, QRectF(self.rect()), self._theme)
         inner = QRectF(self.rect()).adjusted(8, 0, -8, 0)
         ink = color(f"entity_{self.item.kind}")
         painter.setPen(ink)

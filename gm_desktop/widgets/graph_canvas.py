@@ -17,7 +17,6 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPaintEvent,
-    QPen,
     QResizeEvent,
     QShowEvent,
     QWheelEvent,
@@ -27,6 +26,7 @@ from PySide6.QtWidgets import QToolTip, QWidget
 from gm_desktop.models.graph_picture import GraphPicture, empty_picture
 from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import Theme
+from gm_desktop.widgets.focus_ring import paint_focus_ring
 from gm_desktop.widgets.graph_hits import nearest_link, nearest_node, next_node
 from gm_desktop.widgets.graph_paint import View, fitted, paint_dots, paint_rings, style_of
 from gm_desktop.widgets.graph_sheet import Scene, Sheet, drawn_roughly, drawn_sharply
@@ -150,9 +150,7 @@ class GraphCanvas(QWidget):
         else:
             self._paint_marks(painter)
         if self.hasFocus():
-            painter.setPen(QPen(self._theme.color("focus"), 2))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 4, 4)
+            paint_focus_ring(painter, QRectF(self.rect()), self._theme, radius=4)
         painter.end()
 
     @property

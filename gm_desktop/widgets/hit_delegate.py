@@ -10,6 +10,7 @@ from gm_desktop.models.hit_list import HIT_ROLE, Hit
 from gm_desktop.plain_text import utf16_spans
 from gm_desktop.theme import Theme
 from gm_desktop.widgets.contribution_bar import paint_contributions
+from gm_desktop.widgets.focus_ring import paint_focus_ring
 from gm_desktop.widgets.pills import paint_pill
 from gm_desktop.widgets.scrolled import SCROLL_BAR
 
@@ -87,9 +88,7 @@ class HitDelegate(QStyledItemDelegate):
             painter.setBrush(self._theme.color(role))
             painter.drawRoundedRect(card, 8, 8)
         if option.state & QStyle.StateFlag.State_HasFocus:
-            painter.setPen(self._theme.color("focus"))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(card.adjusted(0.5, 0.5, -0.5, -0.5), 8, 8)
+            paint_focus_ring(painter, card, self._theme, radius=8)
 
     def _paint_text(self, painter: QPainter, body: QRectF, hit: Hit) -> None:
         layout = text_layout(hit.text, painter.font(), self._room(), lines=_LINES)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QSlider, QWidget
 
 from gm_desktop.i18n import decimal
 from gm_desktop.theme import Theme, font
 from gm_desktop.widgets.basics import set_kind, text_label
 from gm_desktop.widgets.contribution_bar import SignalDot
+from gm_desktop.widgets.focus_ring import paint_focus_ring
 
 LABEL_WIDTH = 76
 _DOT_AND_GAP = 16
@@ -57,9 +58,7 @@ class TickedSlider(QSlider):
             painter.setBrush(self._theme.color("text_muted"))
             painter.drawRoundedRect(QRectF(x - 1, self.height() - 5, 2, 5), 1, 1)
         if self.hasFocus():
-            painter.setPen(QPen(self._theme.color("focus"), 2))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 6, 6)
+            paint_focus_ring(painter, QRectF(self.rect()), self._theme)
         painter.end()
 
 

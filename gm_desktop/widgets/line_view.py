@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen, QResizeEvent
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QResizeEvent
 from PySide6.QtWidgets import QFrame, QListView, QSizePolicy, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from gm_desktop.models.line_list import LINE_ROLE, Line, LineList
 from gm_desktop.theme import Theme
+from gm_desktop.widgets.focus_ring import paint_focus_ring
 from gm_desktop.widgets.hit_delegate import text_layout
 
 LINE_INDENT = 10
@@ -69,9 +70,7 @@ class _LineDelegate(QStyledItemDelegate):
             painter.setBrush(self._theme.color("selection" if is_selected else "hover"))
             painter.drawRoundedRect(card, 6, 6)
         if option.state & QStyle.StateFlag.State_HasFocus:
-            painter.setPen(QPen(self._theme.color("focus"), 2))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(card.adjusted(1, 1, -1, -1), 6, 6)
+            paint_focus_ring(painter, card, self._theme)
 
 
 class LineView(QListView):

@@ -14,6 +14,7 @@ from gm_desktop.i18n import tr
 from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import Theme
 from gm_desktop.widgets.basics import text_label
+from gm_desktop.widgets.focus_ring import paint_focus_ring
 
 _HEIGHT = 34
 _BAR = 4
@@ -63,9 +64,11 @@ class _Row(QAbstractButton):
         color, meter = self._theme.color, self._meter
         box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
         if self.underMouse() or self.hasFocus():
-            painter.setPen(color("focus") if self.hasFocus() else Qt.PenStyle.NoPen)
+            painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(color("hover"))
             painter.drawRoundedRect(box, 6, 6)
+        if self.hasFocus():
+            paint_focus_ring(painter, box, self._theme)
         inner = box.adjusted(INSET, 4, -INSET, -5)
         font = QFont(self._theme.font("body"))
         font.setFeature(QFont.Tag("tnum"), 1)

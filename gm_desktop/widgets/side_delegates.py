@@ -10,6 +10,7 @@ from gm_desktop.formatting import number
 from gm_desktop.models.agent_list import COUNT_ROLE, ICON_ROLE
 from gm_desktop.models.checkpoint_list import CHECKPOINT_ROLE, CheckpointLine
 from gm_desktop.theme import Theme
+from gm_desktop.widgets.focus_ring import paint_focus_ring
 from gm_desktop.widgets.pills import paint_pill, pill_width
 
 AGENT_HEIGHT = 34
@@ -39,9 +40,7 @@ class SideDelegate(QStyledItemDelegate):
             painter.setBrush(self._theme.color(role))
             painter.drawRoundedRect(card, 7, 7)
         if option.state & QStyle.StateFlag.State_HasFocus:
-            painter.setPen(self._theme.color("focus"))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(card.adjusted(0.5, 0.5, -0.5, -0.5), 7, 7)
+            paint_focus_ring(painter, card, self._theme, radius=7)
         return card
 
 

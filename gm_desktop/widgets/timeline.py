@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
 
 from gm_desktop.plain_text import as_tip
 from gm_desktop.theme import Theme
+from gm_desktop.widgets.focus_ring import paint_focus_ring
 from gm_desktop.widgets.hit_delegate import text_layout
 
 _LEFT = 22
@@ -64,9 +65,11 @@ class _MomentRow(QAbstractButton):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         color = self._theme.color
         if self._opens and (self.underMouse() or self.hasFocus()):
-            painter.setPen(QPen(color("focus"), 2) if self.hasFocus() else Qt.PenStyle.NoPen)
+            painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(color("hover"))
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 6, 6)
+            painter.drawRoundedRect(QRectF(self.rect()), 6, 6)
+        if self._opens and self.hasFocus():
+            paint_focus_ring(painter, QRectF(self.rect()), self._theme)
         middle = _TOP + self.fontMetrics().lineSpacing() / 2
         painter.setPen(color("border_strong"))
         painter.drawLine(QPointF(9, 0 if not self._is_first else middle), QPointF(9, middle))
