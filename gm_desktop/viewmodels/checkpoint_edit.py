@@ -15,6 +15,7 @@ from gm_desktop.notices import Notices, sentence_for
 from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.checkpoint_words import path_text
+from gm_desktop.viewmodels.kept_drafts import KeptDrafts
 from gm_engine.errors import GrayMatterError
 from gm_engine.records import CheckpointSummary, JsonChange, JsonPath, JsonValue
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 MOST_CHARS = 200_000
 LOOK_PAUSE_MS = 250
-KEPT_DRAFTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class CheckpointEdit(QObject):
         self.problem = ""
         self.summary = ""
         self._saving: Draft | None = None
-        self._kept: dict[tuple[str, JsonPath], str] = {}
+        self._kept = KeptDrafts[tuple[str, JsonPath]]()
         self._value: JsonValue = None
         self._text = ""
         self._can_save = False
@@ -89,7 +89,7 @@ class CheckpointEdit(QObject):
                 )
                 return
             self.draft, self._saving = Draft(checkpoint_id, path, path_text(path), text), None
-            self._text, self.problem = self._kept.pop((checkpoint_id, path), text), ""
+            self._text, self.problem = self._kept.take((checkpoint_id, path), text), ""
             self.summary, self._can_save = tr("No change yet"), False
             self.opened.emit()
             if self._text != text:
@@ -145,8 +145,7 @@ class CheckpointEdit(QObject):
             self._undo.did(tr("Saved an edited checkpoint"), summary.version)
             if self._saving is draft:
                 self.close()
-            if self._kept.get((draft.checkpoint_id, draft.path)) == text:
-                del self._kept[draft.checkpoint_id, draft.path]
+            self._kept.was_written((draft.checkpoint_id, draft.path), text)
             self.made.emit(summary.id)
 
         def failed(error: GrayMatterError) -> None:
@@ -170,9 +169,7 @@ class CheckpointEdit(QObject):
         draft = self.draft
         if draft is not None:
             if self._text != draft.text:
-                self._kept[draft.checkpoint_id, draft.path] = self._text
-                while len(self._kept) > KEPT_DRAFTS:
-                    del self._kept[next(iter(self._kept))]
+                self._kept.keep((draft.checkpoint_id, draft.path), self._text)
             self.draft = self._saving = None
             self._can_save = False
             self.closed.emit()

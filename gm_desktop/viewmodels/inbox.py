@@ -19,6 +19,7 @@ from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
 from gm_desktop.viewmodels.card_words import Draft, accepted_sentence, draft_of, read_card
 from gm_desktop.viewmodels.inbox_listing import InboxSubject, Listed, Pile, count_open, list_cards
+from gm_desktop.viewmodels.kept_drafts import KeptDrafts
 from gm_desktop.viewmodels.states import Empty, Failed, Full, Loading, PageState
 from gm_engine import Changes, Proposal
 from gm_engine.clock import Clock
@@ -31,7 +32,6 @@ T = TypeVar("T")
 FOLLOW_MS = 150
 UNTOUCHED_MS = 30_000  # what was written has nothing to do with a card: looked at in passing, a long list is not cheap
 DRAFT_MS = 120
-KEPT_DRAFTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class InboxViewModel(QObject):
         self.draft_text = ""
         self.draft: Draft | None = None
         self.is_deciding = False
-        self._kept: dict[str, str] = {}  # own texts that were begun and not accepted, by card
+        self._kept = KeptDrafts[str]()  # own texts that were begun and not accepted, by card
         self._left: str | None = None  # decided, and still shown until the list is read again
         self._listing, self._opening, self._drafting = Latest(), Latest(), Latest()
         self._counting = Latest()
@@ -247,7 +247,7 @@ class InboxViewModel(QObject):
     def edit(self) -> None:
         """Starts an own text from the proposed result, or goes on with one that was left."""
         if self.can_accept and isinstance(self.card, Card) and self.card.can_edit and not self.is_editing:
-            self.is_editing, self.draft_text = True, self._kept.pop(self.card.id, self.card.result)
+            self.is_editing, self.draft_text = True, self._kept.take(self.card.id, self.card.result)
             self.draft = Draft(self.card.added, tuple(fact.removed for fact in self.card.goes), self.card.cautions)
             self.draft_changed.emit()
             if self.draft_text != self.card.result:
@@ -294,9 +294,7 @@ class InboxViewModel(QObject):
         self._draft_soon.stop()
         self._drafting.cancel()
         if self._own_text.strip() and isinstance(self.card, Card):
-            self._kept[self.card.id] = self._own_text
-            while len(self._kept) > KEPT_DRAFTS:
-                del self._kept[next(iter(self._kept))]
+            self._kept.keep(self.card.id, self._own_text)
         self.is_editing, self.draft_text, self.draft = False, "", None
 
     # --- deciding --------------------------------------------------------------------------------------------------
@@ -363,7 +361,7 @@ class InboxViewModel(QObject):
         self._left = self.selected_id
         self._end_draft()
         if self._left is not None:
-            self._kept.pop(self._left, None)
+            self._kept.forget(self._left)
         self._follow()
 
     def accept_bulk(self) -> None:

@@ -13,6 +13,7 @@ from gm_desktop.models.word_changes import WordChanges, word_changes
 from gm_desktop.notices import sentence_for
 from gm_desktop.tickets import Latest
 from gm_desktop.undo_controller import UndoController
+from gm_desktop.viewmodels.kept_drafts import KeptDrafts
 from gm_engine.errors import GrayMatterError
 from gm_engine.records import Changes, Fact
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 COMPARE_PAUSE_MS = 120
 PART_CHARS = 20_000
 IN_PARTS_FROM = 60_000  # an editor lays out a line as a whole: a megabyte in one line would stop the window at each key
-KEPT_DRAFTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class RevisionViewModel(QObject):
         self._latest = Latest()
         self._target: _Target | None = None
         self._newer: _Target | None = None
-        self._kept: dict[str, str] = {}
+        self._kept = KeptDrafts[str]()
         self._before_parts: list[str] = [""]
         self._draft_parts: list[str] = [""]
         self.part = 0
@@ -137,7 +137,7 @@ class RevisionViewModel(QObject):
     def _begin(self, target: _Target) -> None:
         self._target, self._newer = target, None
         self.part = 0
-        self._cut(self._kept.pop(target.id, target.text))
+        self._cut(self._kept.take(target.id, target.text))
         self.confidence = ""
         self._saving = None
         self._compare()
@@ -171,8 +171,7 @@ class RevisionViewModel(QObject):
 
         def done(fact: Fact) -> None:
             self._undo.did(tr("Revised a fact"), fact.version)
-            if self._kept.get(target.id) == text:
-                del self._kept[target.id]
+            self._kept.was_written(target.id, text)
             if self._saving is target:
                 self.discard()
             self.saved.emit(fact.id)
@@ -226,9 +225,7 @@ class RevisionViewModel(QObject):
         """Leaves the editor; an unsaved draft waits for the next time this fact is opened."""
         target = self._target
         if target is not None and self.draft != target.text:
-            self._kept[target.id] = self.draft
-            while len(self._kept) > KEPT_DRAFTS:
-                del self._kept[next(iter(self._kept))]
+            self._kept.keep(target.id, self.draft)
         self.discard()
 
     def _on_store_closed(self) -> None:

@@ -114,4 +114,4 @@ def test_a_save_that_fails_after_the_editor_was_left_is_told_and_the_draft_waits
     held.set()
     qtbot.waitUntil(lambda: bool(failures))
     assert failures[0].code == "not_found"
-    assert edit._kept == {(checkpoint_id, STEP): "34"}
+    assert edit._kept.take((checkpoint_id, STEP), "") == "34"
