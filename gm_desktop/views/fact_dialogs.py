@@ -12,6 +12,7 @@ from gm_desktop.i18n import tr
 from gm_desktop.theme import MARGIN, SPACE
 from gm_desktop.viewmodels.fact_words import confidence_title
 from gm_desktop.widgets.basics import push_button, row, text_label
+from gm_desktop.widgets.text_panes import raw_text
 
 
 class AgentBox(QComboBox):
@@ -89,13 +90,10 @@ class AddFactDialog(QDialog):
         self.save.setEnabled(is_whole and not self._is_waiting)
         self.text.setReadOnly(self._is_waiting)
 
-    def _raw_text(self) -> str:
-        return self.text.document().toRawText().replace("\u2029", "\n")
-
     def _on_save(self) -> None:
         self._is_waiting = True
         self._refresh()
-        self.accepted_fact.emit(self.agent.agent_id(), self._raw_text(), str(self.label.currentData()))
+        self.accepted_fact.emit(self.agent.agent_id(), raw_text(self.text), str(self.label.currentData()))
 
     def answer(self, problem: str) -> None:
         """Closes when the fact was added; else says why it was not, with everything as it was typed."""
@@ -114,7 +112,7 @@ class AddFactDialog(QDialog):
         if self._is_waiting:
             self.hide()
             return
-        self.left.emit(self._raw_text())
+        self.left.emit(raw_text(self.text))
         super().reject()
 
 

@@ -190,13 +190,17 @@ class EntityPanel(Panel):
                 for line in entity.links
             ]
         )
-        self.more_links.setVisible(entity.more_links > 0)
-        self.more_links.setText(tr("and {count} more", count=number(entity.more_links)))
+        _show_more(self.more_links, entity.more_links)
         facts = len(entity.facts) + entity.more_facts
         self.facts_title.setText(tr_count("{count} fact", "{count} facts", facts) if facts else tr("No live facts"))
         self.facts.show_moments(facts_as_moments(entity.facts))
-        self.more_facts.setVisible(entity.more_facts > 0)
-        self.more_facts.setText(tr("and {count} more", count=number(entity.more_facts)))
+        _show_more(self.more_facts, entity.more_facts)
+
+
+def _show_more(label: QLabel, count: int) -> None:
+    """How many are not listed; nothing where all are."""
+    label.setVisible(count > 0)
+    label.setText(tr("and {count} more", count=number(count)))
 
 
 def _link_note(relation: str, receipts: int, *, is_stale: bool) -> str:
@@ -251,8 +255,7 @@ class LinkPanel(Panel):
             tr_count("{count} fact behind it", "{count} facts behind it", count) if count else tr("No facts behind it")
         )
         self.facts.show_moments(facts_as_moments(link.facts))
-        self.more_facts.setVisible(link.more_facts > 0)
-        self.more_facts.setText(tr("and {count} more", count=number(link.more_facts)))
+        _show_more(self.more_facts, link.more_facts)
         self.note.setText(link.note)
         self.note.setVisible(bool(link.note))
 

@@ -9,6 +9,7 @@ from gm_desktop.i18n import tr
 from gm_desktop.theme import MARGIN, SPACE, Theme
 from gm_desktop.viewmodels.checkpoint_edit import CheckpointEdit
 from gm_desktop.widgets.basics import push_button, row, text_label
+from gm_desktop.widgets.text_panes import raw_text
 
 
 class JsonDialog(QDialog):
@@ -65,7 +66,7 @@ class JsonDialog(QDialog):
             self.text.setFocus()
 
     def _on_typed(self) -> None:
-        self._edit.set_text(self.text.document().toRawText().replace("\u2029", "\n"))
+        self._edit.set_text(raw_text(self.text))
 
     def _show(self) -> None:
         self.problem.setText(self._edit.problem)

@@ -12,6 +12,7 @@ from gm_desktop.viewmodels.settings_keeping import KeepingSettings
 from gm_desktop.widgets.basics import push_button, row, set_kind, text_label
 from gm_desktop.widgets.form_card import ResultLine
 from gm_desktop.widgets.line_view import LINE_INDENT, LineView
+from gm_desktop.widgets.text_panes import raw_text
 
 _LOOK_MS = 250
 
@@ -104,7 +105,7 @@ class PurgeDialog(QDialog):
         model.purged.connect(self._on_purged)
 
     def _wanted(self) -> str:
-        return self.text.document().toRawText().replace("\u2029", "\n")
+        return raw_text(self.text)
 
     def _look_soon(self) -> None:
         self._soon.start()

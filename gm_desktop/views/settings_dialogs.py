@@ -14,6 +14,7 @@ from gm_desktop.viewmodels.settings_dictionary import EntryDraft
 from gm_desktop.views.graph_dialogs import TypeBox
 from gm_desktop.widgets.basics import push_button, row, text_label
 from gm_desktop.widgets.form_card import ChoiceBox
+from gm_desktop.widgets.text_panes import raw_text
 
 
 class BlockDialog(QDialog):
@@ -59,7 +60,7 @@ class BlockDialog(QDialog):
         self.save.setEnabled(bool(self.text.toPlainText().strip()))
 
     def _on_save(self) -> None:
-        text = self.text.document().toRawText().replace("\u2029", "\n")
+        text = raw_text(self.text)
         self.chosen.emit(text, self._agents[self.agent.currentIndex()])
         self.accept()
 

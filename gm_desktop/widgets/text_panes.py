@@ -17,6 +17,11 @@ from gm_desktop.widgets.basics import push_button
 Spans = tuple[tuple[int, int], ...]
 
 
+def raw_text(field: QPlainTextEdit) -> str:
+    """What was typed, character for character: `toPlainText` would fold no-break spaces."""
+    return field.document().toRawText().replace("\u2029", "\n")
+
+
 class TextPane(QPlainTextEdit):
     """A plain-text pane whose spans can be tinted. Read-only panes grow with their text up to `most_px`."""
 
@@ -43,8 +48,8 @@ class TextPane(QPlainTextEdit):
         theme.changed.connect(self._tint)
 
     def raw_text(self) -> str:
-        """The text as it stands, no-break spaces included (`toPlainText` would fold them)."""
-        return self.document().toRawText().replace("\u2029", "\n")
+        """The text as it stands, no-break spaces included."""
+        return raw_text(self)
 
     def show_text(self, text: str, spans: Spans = ()) -> None:
         """Shows a text with tinted spans (in characters)."""
